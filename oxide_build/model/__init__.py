@@ -1,0 +1,1 @@
+"""The nouns: values without I/O, shared by every phase."""

@@ -1,0 +1,40 @@
+"""What `oxide.toml` says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigSetting:
+    """A named switch (`--config NAME`) that `select` can ask for.
+
+    `archs` replaces the workspace's default archs while the config is on.
+    """
+
+    name: str
+    description: str = ""
+    archs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolchainRequirements:
+    """`[toolchain]`: what is asked for, unparsed, and the providers in order of preference."""
+
+    rust: str = ">=1.95"
+    cuda: str = ">=12.8"
+    providers: tuple[str, ...] = ("rustup", "apt", "pypi", "system")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
+    """A workspace: its root folder (absolute) and the values of its `oxide.toml`."""
+
+    root: str
+    name: str
+    archs: tuple[str, ...] = ()
+    default_visibility: tuple[str, ...] = ("//visibility:public",)
+    rules: tuple[str, ...] = ()
+    toolchain: ToolchainRequirements = field(default_factory=ToolchainRequirements)
+    configs: Mapping[str, ConfigSetting] = field(default_factory=dict)
