@@ -1,0 +1,1 @@
+"""Find or fetch tools: rustup, apt, pypi and what the system has."""

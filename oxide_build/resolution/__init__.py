@@ -1,0 +1,1 @@
+"""Requirements and facts to one toolchain per (kind, arch), or the reasons why none fits."""
