@@ -108,6 +108,10 @@ class Pattern:
             if path.startswith("/"):
                 check_package(path, text)
             return cls(check_package(path[:-4], text), None, True, negative)
+        if not colon and path.endswith("..."):
+            raise UsageError(
+                f"{shown(text)} is not a target pattern", hint="`...` follows a `/`: `//a/...`"
+            )
         if colon and name in ("all", "*"):
             return cls(check_package(path, text), None, False, negative)
         label = Label.parse(body, package=package)

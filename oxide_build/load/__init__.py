@@ -1,0 +1,1 @@
+"""oxide.toml and BUILD.toml to a graph of validated targets."""
