@@ -1,0 +1,1 @@
+"""Digests, blobs, action results and remembered file states on disk."""

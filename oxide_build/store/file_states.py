@@ -1,0 +1,108 @@
+"""Remembered digests of files, trusted as long as a file's state has not changed."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from pathlib import Path
+
+import msgspec
+
+from oxide_build.errors import DefinitionError, InfrastructureError
+from oxide_build.host.files import write_atomic
+from oxide_build.model.digest import Digest
+from oxide_build.store.hashing import hash_file
+
+# A file that changed this shortly before it was hashed may change again without its timestamps
+# moving: coarsest granule of the file systems in use (FAT; ext4 has about 4 ms).
+_RACY_NS = 2_000_000_000
+
+
+class FileState(msgspec.Struct, frozen=True, array_like=True):
+    """What a file was when it was hashed. Times in nanoseconds since the epoch."""
+
+    mtime_ns: int
+    ctime_ns: int
+    size_bytes: int
+    inode: int
+    hashed_ns: int
+    sha256: str
+
+    def still(self, now: os.stat_result) -> bool:
+        """Whether the file is certainly the one that was hashed."""
+        same = (
+            self.mtime_ns == now.st_mtime_ns
+            and self.ctime_ns == now.st_ctime_ns
+            and self.size_bytes == now.st_size
+            and self.inode == now.st_ino
+        )
+        return same and max(self.mtime_ns, self.ctime_ns) + _RACY_NS < self.hashed_ns
+
+
+_Table = dict[str, FileState]
+
+
+class FileStates:
+    """Digests of files below `root`, kept in `table` between runs.
+
+    Safe when `table` is missing, damaged or stale: it is only ever an accelerator.
+    """
+
+    def __init__(self, root: Path, table: Path) -> None:
+        self._root = root
+        self._table_path = table
+        self._table: _Table = _read(table)
+        self._used: set[str] = set()
+        self._dirty = False
+
+    def digest(self, path: str) -> Digest | None:
+        """Digest of the regular file at `path` (relative to the root), None where there is none."""
+        full = self._root / path
+        try:
+            now = os.stat(full)
+            if not stat.S_ISREG(now.st_mode):
+                return None
+            self._used.add(path)
+            state = self._table.get(path)
+            if state is not None and state.still(now):
+                return Digest(state.sha256, state.size_bytes)
+            hashed_ns = time.time_ns()
+            digest, _ = hash_file(full)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise InfrastructureError(f"could not read `{path}`: {error.strerror}") from error
+        self._remember(path, digest, now, hashed_ns)
+        return digest
+
+    def require(self, path: str) -> Digest:
+        """Digest of a file that must be there; raises `DefinitionError`."""
+        digest = self.digest(path)
+        if digest is None:
+            raise DefinitionError(f"the file `{path}` is gone, or is no regular file")
+        return digest
+
+    def written(self, path: str, digest: Digest) -> None:
+        """Note that `path` has just been given this content."""
+        self._used.add(path)
+        self._remember(path, digest, os.stat(self._root / path), time.time_ns())
+
+    def save(self) -> None:
+        """Write the table if it changed."""
+        if self._dirty:
+            write_atomic(self._table_path, msgspec.msgpack.encode(self._table))
+            self._dirty = False
+
+    def _remember(self, path: str, digest: Digest, now: os.stat_result, hashed_ns: int) -> None:
+        self._dirty = True
+        self._table[path] = FileState(
+            now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino, hashed_ns, digest.sha256
+        )
+
+
+def _read(path: Path) -> _Table:
+    try:
+        return msgspec.msgpack.decode(path.read_bytes(), type=_Table)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return {}

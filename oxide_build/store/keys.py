@@ -1,0 +1,107 @@
+"""Cache keys: one walk over an action, with two readers.
+
+`cache/README.md` and `cache/key.toml` list every ingredient and every deliberate omission;
+`cache/vectors.json` holds keys that must not change unless `KEY_VERSION` does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from oxide_build.model.action import Action
+from oxide_build.model.digest import Digest
+from oxide_build.model.toolchain import ToolTree
+
+KEY_VERSION = 1
+
+
+class KeySink(Protocol):
+    """Takes the ingredients of a key in order."""
+
+    def put(self, tag: str, value: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyContext:
+    """What an action's key depends on besides the action itself.
+
+    platform  what runs it ("linux-x86_64"): actions may use the machine's programs
+    steps     digest of the code of the built-in steps
+    trees     (toolchain id, tree name) -> part of a toolchain; the id itself is no ingredient
+    """
+
+    platform: str
+    steps: str
+    trees: Mapping[tuple[str, str], ToolTree]
+
+
+def write_key(
+    action: Action, inputs: Mapping[str, Digest], context: KeyContext, sink: KeySink
+) -> None:
+    """Give every ingredient of the key of `action` to `sink`.
+
+    `inputs` has the digest of each of the action's inputs. Order of inputs, outputs, tools and
+    environment is no ingredient; order of commands and arguments is.
+    """
+    sink.put("version", str(KEY_VERSION))
+    sink.put("platform", context.platform)
+    for command in action.commands:
+        sink.put("command", str(len(command.argv)))
+        for argument in command.argv:
+            sink.put("argument", argument)
+        sink.put("stdout", command.stdout or "")
+        sink.put("stderr", command.stderr or "")
+    if any(command.argv[0].startswith("@") for command in action.commands):
+        sink.put("steps", context.steps)
+    for name, value in sorted(action.env):
+        sink.put("env.name", name)
+        sink.put("env.value", value)
+    for tree in sorted((context.trees[tool] for tool in action.tools), key=_tree_order):
+        sink.put("tool.mount", tree.mount)
+        sink.put("tool.digest", str(tree.digest))
+    for path in sorted(action.inputs):
+        sink.put("input.path", path)
+        sink.put("input.digest", str(inputs[path]))
+    for path in sorted(action.outputs):
+        sink.put("output", path)
+
+
+def _tree_order(tree: ToolTree) -> tuple[str, Digest]:
+    return tree.mount, tree.digest
+
+
+@dataclass(slots=True)
+class DigestSink:
+    """Hashes what it is given, each tag and value behind its length, so that no two walks that
+    differ give the same bytes."""
+
+    _hash: hashlib._Hash = field(default_factory=hashlib.sha256)
+
+    def put(self, tag: str, value: str) -> None:
+        for text in (tag, value):
+            data = text.encode("utf-8", "surrogateescape")
+            self._hash.update(b"%d:" % len(data))
+            self._hash.update(data)
+
+    def hexdigest(self) -> str:
+        return self._hash.hexdigest()
+
+
+@dataclass(slots=True)
+class ExplainSink:
+    """Keeps the ingredients as lines, for people and for comparing two keys."""
+
+    lines: list[str] = field(default_factory=list)
+
+    def put(self, tag: str, value: str) -> None:
+        self.lines.append(f"{tag} = {value}")
+
+
+def cache_key(action: Action, inputs: Mapping[str, Digest], context: KeyContext) -> str:
+    """The key under which the result of `action` is kept: 64 hexadecimal digits."""
+    sink = DigestSink()
+    write_key(action, inputs, context, sink)
+    return sink.hexdigest()
