@@ -1,0 +1,1 @@
+"""Targets to actions: evaluates the rules written in Starlark."""
