@@ -1,0 +1,1 @@
+"""Run actions: private folders, scheduling, the local runner."""

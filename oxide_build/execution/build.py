@@ -1,0 +1,269 @@
+"""Building: from an action graph to files in `oxide-out`."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from oxide_build.analysis.actions import ActionGraph
+from oxide_build.errors import ActionFailed, DefinitionError, InfrastructureError
+from oxide_build.execution.diagnostics import hint_for
+from oxide_build.execution.output_tree import OutputTree
+from oxide_build.execution.report import ActionOutcome, BuildReport, BuildReporter
+from oxide_build.execution.runner import Execution, LocalRunner
+from oxide_build.execution.sandbox import Sandbox, collect
+from oxide_build.execution.schedule import Schedule
+from oxide_build.load.files import WorkspaceFiles
+from oxide_build.model.action import Action
+from oxide_build.model.digest import Digest
+from oxide_build.store.blobs import Blob, BlobStore, DamagedBlob
+from oxide_build.store.file_states import FileStates
+from oxide_build.store.keys import KeyContext, cache_key
+from oxide_build.store.results import ActionResult, ResultStore, StoredOutput
+
+# How often a build starts over because a blob that it relied on turned out damaged. Each time all
+# damaged blobs that it met are removed, so that their actions run again.
+_ATTEMPTS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildTools:
+    """Everything that a build works with; made once by the command."""
+
+    files: WorkspaceFiles
+    states: FileStates
+    blobs: BlobStore
+    results: ResultStore
+    sandbox: Sandbox
+    runner: LocalRunner
+    tree: OutputTree
+    context: KeyContext
+    jobs: int
+    keep_going: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A worker's message: action `index` ended so, or an exception came out of it."""
+
+    index: int
+    outcome: ActionOutcome | None = None
+    result: ActionResult | None = None
+    error: BaseException | None = None
+
+
+def build(graph: ActionGraph, tools: BuildTools, reporter: BuildReporter) -> BuildReport:
+    """Make all outputs of `graph` be in `oxide-out`.
+
+    Failed actions are in the report; nothing of a failed target is written. Raises
+    `InfrastructureError` and, on Ctrl-C, `KeyboardInterrupt` after stopping all children.
+    """
+    tools.sandbox.remove_leftovers()
+    for _ in range(_ATTEMPTS):
+        attempt = _Build(graph, tools, reporter)
+        try:
+            return attempt.run()
+        except DamagedBlob:
+            attempt.remove_damaged()
+    raise InfrastructureError(
+        "blobs of the cache are damaged again and again while the build runs",
+        hint="check the disk, or name another cache folder in `OXIDE_CACHE`",
+    )
+
+
+class _Build:
+    def __init__(self, graph: ActionGraph, tools: BuildTools, reporter: BuildReporter) -> None:
+        self._graph = graph
+        self._tools = tools
+        self._reporter = reporter
+        self._start = time.monotonic()
+        self._derived: dict[str, Blob] = {}
+        self._outcomes: list[ActionOutcome] = []
+        self._done: queue.SimpleQueue[_Done] = queue.SimpleQueue()
+        self._running = 0
+        self._stopping = False
+
+    def run(self) -> BuildReport:
+        wanted = [path for files in self._graph.files.values() for path in files]
+        wanted += [output.path for outputs in self._graph.outputs.values() for output in outputs]
+        schedule = Schedule(self._graph, wanted)
+        self._reporter.begin(schedule.total)
+        try:
+            with ThreadPoolExecutor(self._tools.jobs, "oxide-action") as pool:
+                try:
+                    self._drive(schedule, pool)
+                except DamagedBlob:
+                    # Not the end: what runs may finish, then the build starts over.
+                    raise
+                except BaseException:
+                    self._tools.runner.processes.stop()
+                    raise
+            written, unchanged = self._materialise()
+        finally:
+            self._tools.states.save()
+        return BuildReport(
+            outcomes=tuple(self._outcomes),
+            outputs={
+                label: tuple(output.path for output in outputs)
+                for label, outputs in self._graph.outputs.items()
+            },
+            notes=self._graph.notes,
+            written=written,
+            unchanged=unchanged,
+            wall_s=time.monotonic() - self._start,
+        )
+
+    def remove_damaged(self) -> None:
+        """Read every blob that this attempt relied on, and remove those that are wrong."""
+        for blob in self._derived.values():
+            with contextlib.suppress(DamagedBlob):
+                self._tools.blobs.checked(blob)
+
+    def _drive(self, schedule: Schedule, pool: ThreadPoolExecutor) -> None:
+        while not schedule.finished:
+            index = None
+            if self._running < self._tools.jobs and not self._stopping:
+                index = schedule.next()
+            if index is not None:
+                self._begin(index, schedule, pool)
+            elif self._running:
+                self._end(self._done.get(), schedule)
+            elif self._stopping:
+                return
+            else:
+                raise DefinitionError(
+                    "some actions wait for each other's outputs",
+                    hint="a rule made actions that read what they make",
+                )
+
+    def _begin(self, index: int, schedule: Schedule, pool: ThreadPoolExecutor) -> None:
+        """Take the action from the cache, or hand it to a worker."""
+        action = self._graph.actions[index]
+        sources = {
+            path: self._tools.states.require(path)
+            for path in action.inputs
+            if path not in self._graph.producer
+        }
+        derived = {path: self._derived[path] for path in action.inputs if path not in sources}
+        inputs = {**sources, **{path: blob.digest for path, blob in derived.items()}}
+        key = cache_key(action, inputs, self._tools.context)
+        result = self._tools.results.get(key)
+        if result is not None and self._usable(action, result):
+            outcome = ActionOutcome(
+                action=action,
+                source="hit",
+                message=result.message,
+                start_s=time.monotonic() - self._start,
+            )
+            self._complete(index, outcome, result, schedule)
+            return
+        self._reporter.started(action)
+        self._running += 1
+        pool.submit(self._work, index, key, sources, derived)
+
+    def _usable(self, action: Action, result: ActionResult) -> bool:
+        names = {output.path for output in result.outputs}
+        return names == set(action.outputs) and all(
+            self._tools.blobs.has(output.blob.digest) for output in result.outputs
+        )
+
+    def _work(
+        self, index: int, key: str, sources: Mapping[str, Digest], derived: Mapping[str, Blob]
+    ) -> None:
+        """In a worker: run the action and keep what it made."""
+        try:
+            self._done.put(self._execute(index, key, sources, derived))
+        except BaseException as error:
+            self._done.put(_Done(index, error=error))
+
+    def _execute(
+        self, index: int, key: str, sources: Mapping[str, Digest], derived: Mapping[str, Blob]
+    ) -> _Done:
+        action = self._graph.actions[index]
+        start_s = time.monotonic() - self._start
+        trees = self._tools.context.trees
+        with self._tools.sandbox.folder(action, sources, derived, trees) as folder:
+            execution = self._tools.runner.run(action, folder)
+            result = None
+            failure, hint = execution.failure, execution.hint
+            if failure is None:
+                try:
+                    result = self._keep(key, collect(folder, action), execution)
+                except ActionFailed as error:
+                    failure, hint = error.message, error.hint
+            if failure is not None and hint is None:
+                hint = hint_for(action, execution.message, self._tools.files.exists)
+        outcome = ActionOutcome(
+            action=action,
+            source="ran" if failure is None else "failed",
+            message=execution.message,
+            failure=failure,
+            hint=hint,
+            start_s=start_s,
+            wall_s=time.monotonic() - self._start - start_s,
+        )
+        return _Done(index, outcome, result)
+
+    def _keep(self, key: str, files: Mapping[str, Path], execution: Execution) -> ActionResult:
+        outputs = []
+        for path, file in files.items():
+            blob = self._tools.blobs.take(file)
+            digest = blob.digest
+            outputs.append(StoredOutput(path, digest.sha256, digest.size_bytes, blob.guard))
+        result = ActionResult(tuple(outputs), execution.message, execution.wall_s)
+        self._tools.results.put(key, result)
+        return result
+
+    def _end(self, done: _Done, schedule: Schedule) -> None:
+        self._running -= 1
+        if done.error is not None:
+            raise done.error
+        if done.outcome is None:
+            raise AssertionError("a worker said nothing")
+        if done.result is not None:
+            self._complete(done.index, done.outcome, done.result, schedule)
+            return
+        self._report(done.outcome)
+        for other in schedule.failed(done.index):
+            self._report(ActionOutcome(action=self._graph.actions[other], source="skipped"))
+        self._stopping = not self._tools.keep_going
+
+    def _complete(
+        self, index: int, outcome: ActionOutcome, result: ActionResult, schedule: Schedule
+    ) -> None:
+        for output in result.outputs:
+            self._derived[output.path] = output.blob
+        schedule.done(index)
+        self._report(outcome)
+
+    def _report(self, outcome: ActionOutcome) -> None:
+        self._outcomes.append(outcome)
+        self._reporter.finished(outcome)
+
+    def _materialise(self) -> tuple[int, int]:
+        """Put the outputs of every target that is complete into `oxide-out`."""
+        written = unchanged = 0
+        for outputs in self._graph.outputs.values():
+            if not all(output.path in self._derived for output in outputs):
+                continue
+            for output in outputs:
+                if self._tools.tree.put(output.path, self._derived[output.path]):
+                    written += 1
+                else:
+                    unchanged += 1
+        return written, unchanged
+
+
+def check(report: BuildReport) -> None:
+    """Raise `ActionFailed` where an action of the build failed."""
+    failures = report.failures
+    if failures:
+        labels = sorted({str(outcome.action.label) for outcome in failures})
+        skipped = report.count("skipped")
+        more = f"; {skipped} actions that need them did not run" if skipped else ""
+        raise ActionFailed(f"{', '.join(f'`{label}`' for label in labels)} failed to build{more}")

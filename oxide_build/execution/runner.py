@@ -1,0 +1,88 @@
+"""Running one action on this machine."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from oxide_build.errors import ActionFailed
+from oxide_build.execution.steps import run_step
+from oxide_build.host.process import ProcessGroup
+from oxide_build.model.action import Action, Command
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """One run of an action.
+
+    message  what its tools said, with colours, in order; "" where all was quiet
+    failure  what went wrong in a sentence, None where nothing did
+    hint     what to do about it, where the failing step knew
+    """
+
+    message: str
+    failure: str | None
+    hint: str | None
+    wall_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRunner:
+    """Runs commands one after the other in a prepared folder; stops at the first that fails."""
+
+    processes: ProcessGroup
+
+    def run(self, action: Action, folder: Path) -> Execution:
+        """Run `action` in `folder`. A failure is part of the result, not an exception."""
+        start = time.monotonic()
+        said: list[str] = []
+        failure: str | None = None
+        hint: str | None = None
+        for command in action.commands:
+            try:
+                if command.argv[0].startswith("@"):
+                    text = run_step(folder, command.argv, action)
+                else:
+                    text, failure = self._tool(action, command, folder)
+            except ActionFailed as error:
+                text, failure, hint = "", error.message, error.hint
+            if text:
+                said.append(text)
+            if failure is not None:
+                break
+        return Execution(
+            message="\n".join(part.strip("\n") for part in said),
+            failure=failure,
+            hint=hint,
+            wall_s=time.monotonic() - start,
+        )
+
+    def _tool(self, action: Action, command: Command, folder: Path) -> tuple[str, str | None]:
+        argv = [argument.replace("{cwd}", str(folder)) for argument in command.argv]
+        done = self.processes.run(argv, cwd=folder, env=_environment(action, folder))
+        parts = []
+        for stream, target in ((done.stdout, command.stdout), (done.stderr, command.stderr)):
+            if target is not None:
+                (folder / target).write_bytes(stream)
+            if target is None or not done.ok:
+                parts.append(stream.decode("utf-8", "replace").replace(f"{folder}/", ""))
+        tool = command.argv[0].rpartition("/")[2]
+        failure = None if done.ok else f"`{tool}` {_ending(done.returncode)}"
+        return "\n".join(part for part in parts if part.strip()), failure
+
+
+def _environment(action: Action, folder: Path) -> Mapping[str, str]:
+    # Where tools put temporary files is the machine's business and no part of the key.
+    return {"TMPDIR": str(folder / "tmp"), **dict(action.env)}
+
+
+def _ending(returncode: int) -> str:
+    if returncode >= 0:
+        return f"failed with exit code {returncode}"
+    try:
+        return f"was ended by {signal.Signals(-returncode).name}"
+    except ValueError:
+        return f"was ended by signal {-returncode}"
