@@ -1,0 +1,1 @@
+"""The `oxide` command: the only place that prints or exits."""

@@ -1,0 +1,88 @@
+"""`oxide build`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from oxide_build.cli.messages import say
+from oxide_build.cli.options import graph_options, split
+
+_HELP = """Build targets and put their outputs into oxide-out.
+
+PATTERNS are labels (//kernels:saxpy, :saxpy), packages (//kernels:all, //kernels/...), everything
+(//...) or the same behind a minus to leave out (-//kernels/old/...). Without any: ... below here.
+
+\b
+Examples:
+  oxide build //kernels/...
+  oxide build //kernels:saxpy --arch sm_90a,sm_100
+  oxide build //... -- -//experiments/...
+  oxide build //... --rust nightly-2026-04-03 --cuda 13.0 --keep-going
+"""
+
+
+@click.command(
+    "build",
+    help=_HELP,
+    context_settings={"ignore_unknown_options": False},
+)
+@click.argument("patterns", nargs=-1)
+@graph_options
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1, 1024), help="Actions at a time (default: cores)."
+)
+@click.option("-k", "--keep-going", is_flag=True, help="Build what does not need what failed.")
+@click.option(
+    "--profile", type=click.Path(dir_okay=False), help="Write a Chrome trace to this file."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what was built as JSON.")
+@click.option("-q", "--quiet", is_flag=True, help="Show only failures and warnings.")
+def command(
+    patterns: tuple[str, ...],
+    archs: tuple[str, ...],
+    configs: tuple[str, ...],
+    rust: str | None,
+    cuda: str | None,
+    offline: bool,
+    jobs: int | None,
+    keep_going: bool,
+    profile: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    from oxide_build.cli.progress import BuildProgress, FetchProgress, StatusLine
+    from oxide_build.cli.session import Request, open_session
+    from oxide_build.cli.summary import as_record, summary, trace
+    from oxide_build.execution.build import build, check
+
+    request = Request(
+        patterns=patterns or ("...",),
+        archs=split(archs),
+        configs=split(configs),
+        rust=rust,
+        cuda=cuda,
+        offline=offline,
+        jobs=jobs or 0,
+        keep_going=keep_going,
+    )
+    line, fetching = StatusLine(), FetchProgress()
+    session = open_session(Path.cwd(), request, fetching)
+    try:
+        graph = session.analyse()
+        with session.build_tools() as tools:
+            report = build(graph, tools, BuildProgress(line, quiet=quiet))
+    finally:
+        line.clear()
+        fetching.close()
+    if profile is not None:
+        Path(profile).write_text(json.dumps(trace(report)), encoding="utf-8")
+    if as_json:
+        click.echo(json.dumps(as_record(report, session.toolchains.used()), indent=2))
+    if not quiet:
+        for text in summary(report):
+            say(text)
+    check(report)
+    return 0

@@ -1,0 +1,135 @@
+"""The entry point: finds the command, shows errors, decides the exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from typing import Any
+
+import click
+
+from oxide_build import __version__
+from oxide_build.cli.messages import show_error
+from oxide_build.errors import OxideError, UsageError
+
+# Commands by name: where they are and what they do. Each is imported when it is called, so that
+# `oxide --version` and completion stay fast.
+_COMMANDS = {
+    "build": ("build", "Build targets: PTX, cubin and a record for each arch."),
+    "query": ("query", "Show targets, what they need, who needs them, and their actions."),
+    "rules": ("rules", "Show the rules that a BUILD.toml may use, and their attributes."),
+    "clean": ("clean", "Remove what builds left in this workspace."),
+    "version": ("version", "Show the version of oxide_build and of what it runs on."),
+    "completion": ("completion", "Print the script that completes `oxide` in a shell."),
+}
+
+_INTERRUPTED = 130
+_BUG = 70
+
+_HELP = """Build GPU kernels from TOML targets, once per architecture, with compilers that fit.
+
+\b
+Examples:
+  oxide build //...                    build everything in the workspace
+  oxide build //kernels/...            everything below a folder
+  oxide build //kernels:saxpy --arch sm_90 --arch sm_100
+  oxide query "deps(//kernels:saxpy)"  what a target needs
+  oxide clean                          remove oxide-out
+
+\b
+Exit codes: 0 ok, 2 usage, 3 wrong BUILD.toml or oxide.toml, 4 a compiler said no,
+5 disk or network, 6 no toolchain fits, 7 GPU, 130 interrupted.
+"""
+
+
+class _Commands(click.Group):
+    """A group whose commands live in modules of their own."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"oxide_build.cli.{_COMMANDS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], _COMMANDS, n=1)
+            raise click.UsageError(
+                f"there is no command `{args[0]}`"
+                + (f"\n\nhint: did you mean `oxide {near[0]}`?" if near else "")
+            )
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=_Commands,
+    help=_HELP,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="oxide")
+@click.option(
+    "-C",
+    "--directory",
+    type=click.Path(exists=True, file_okay=False),
+    help="Run as if started in this folder.",
+)
+def cli(directory: str | None) -> None:
+    if directory is not None:
+        os.chdir(directory)
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    sys.exit(run(sys.argv[1:] if argv is None else argv))
+
+
+def run(argv: list[str]) -> int:
+    """Run the command line; returns the exit code."""
+    try:
+        result: Any = cli.main(args=argv, prog_name="oxide", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.ClickException as error:
+        _show_usage(error)
+        return error.exit_code
+    except OxideError as error:
+        show_error(error)
+        return error.exit_code
+    except (KeyboardInterrupt, click.exceptions.Abort):
+        click.echo("interrupted; the next build goes on from here", err=True)
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has had enough; keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception:
+        click.echo(traceback.format_exc(), err=True)
+        click.echo("this is a bug in oxide_build: please report it with the lines above", err=True)
+        return _BUG
+
+
+def _show_usage(error: click.ClickException) -> None:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    message, _, hint = error.format_message().partition("\n\nhint: ")
+    if not hint and context is not None:
+        hint = f"see `{context.command_path} --help`"
+    show_error(UsageError(message.rstrip("."), hint=hint or None))
+
+
+if __name__ == "__main__":
+    main()

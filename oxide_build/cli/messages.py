@@ -1,0 +1,34 @@
+"""How errors and tools' output look on a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from oxide_build.errors import DefinitionErrors, OxideError
+from oxide_build.execution.diagnostics import without_colour
+
+
+def colours() -> bool:
+    """Whether standard error takes colours. `NO_COLOR` and `FORCE_COLOR` decide for themselves."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or sys.stderr.isatty()
+
+
+def say(text: str) -> None:
+    """A line for people, on standard error."""
+    click.echo(text if colours() else without_colour(text), err=True, color=colours())
+
+
+def show_error(error: OxideError) -> None:
+    """An error with its way out; several errors one after the other."""
+    if isinstance(error, DefinitionErrors):
+        for each in error.errors:
+            show_error(each)
+        return
+    say(f"{click.style('error:', fg='red', bold=True)} {error.message}")
+    if error.hint:
+        say(f"\n{click.style('hint:', fg='cyan', bold=True)} {error.hint}")

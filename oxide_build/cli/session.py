@@ -1,0 +1,241 @@
+"""One command's work on one workspace: wires the phases together."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from oxide_build.analysis.actions import ActionGraph
+from oxide_build.analysis.analyze import analyze, toolchain_id
+from oxide_build.analysis.configure import configure
+from oxide_build.analysis.rule_set import RuleSet
+from oxide_build.analysis.starlark_rules import BUILTIN
+from oxide_build.cli.folders import Folders
+from oxide_build.cli.toolchains import Toolchains
+from oxide_build.content import content_root
+from oxide_build.errors import DefinitionError, DeviceError, OxideError, UsageError
+from oxide_build.execution.build import BuildTools
+from oxide_build.execution.output_tree import OutputTree
+from oxide_build.execution.runner import LocalRunner
+from oxide_build.execution.sandbox import Sandbox
+from oxide_build.execution.steps import steps_digest
+from oxide_build.host.process import ProcessGroup
+from oxide_build.load.files import WorkspaceFiles
+from oxide_build.load.graph import TargetGraph, load_graph
+from oxide_build.load.workspace_file import find_workspace, load_workspace
+from oxide_build.model.arch import ArchRequest
+from oxide_build.model.label import Pattern
+from oxide_build.model.target import Target
+from oxide_build.model.workspace import Workspace
+from oxide_build.provision.reporter import FetchReporter
+from oxide_build.resolution.archs import expand_archs
+from oxide_build.store.blobs import BlobStore
+from oxide_build.store.file_states import FileStates
+from oxide_build.store.keys import KeyContext
+from oxide_build.store.results import ResultStore
+
+_RULE_FILE_LIMIT_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What the command line asks for.
+
+    `archs` (spellings) replace those of the targets; `rust` and `cuda` replace what `oxide.toml`
+    requires.
+    """
+
+    patterns: tuple[str, ...]
+    archs: tuple[str, ...] = ()
+    configs: tuple[str, ...] = ()
+    rust: str | None = None
+    cuda: str | None = None
+    offline: bool = False
+    jobs: int = 0
+    keep_going: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """A loaded workspace with its rules, its target graph and the means to go on."""
+
+    request: Request
+    workspace: Workspace
+    files: WorkspaceFiles
+    rules: RuleSet
+    graph: TargetGraph
+    folders: Folders
+    processes: ProcessGroup
+    toolchains: Toolchains
+    states: FileStates = field(compare=False)
+
+    def analyse(self) -> ActionGraph:
+        """The actions behind the requested targets; resolves toolchains, and may fetch them."""
+        configurations = configure(
+            self.graph,
+            self.rules.schemas,
+            self._own_archs,
+            frozenset(self.request.configs),
+        )
+        return analyze(
+            configurations,
+            self.graph.requested,
+            self.rules,
+            self.toolchains.for_arch,
+            self._scan,
+        )
+
+    @contextmanager
+    def build_tools(self) -> Iterator[BuildTools]:
+        """What a build works with, after `analyse`."""
+        blobs = BlobStore(self.folders.cache)
+        results = ResultStore(self.folders.cache)
+        root = Path(self.workspace.root)
+        try:
+            yield BuildTools(
+                files=self.files,
+                states=self.states,
+                blobs=blobs,
+                results=results,
+                sandbox=Sandbox(self.folders.cache / "tmp", self.files, blobs),
+                runner=LocalRunner(self.processes),
+                tree=OutputTree(root, blobs, self.states),
+                context=KeyContext(
+                    platform=f"{platform.system()}-{platform.machine()}".lower(),
+                    steps=steps_digest(),
+                    trees={
+                        (toolchain_id(toolchain), name): tree
+                        for toolchain in self.toolchains.used()
+                        for name, tree in toolchain.trees.items()
+                    },
+                ),
+                jobs=self.request.jobs or os.cpu_count() or 1,
+                keep_going=self.request.keep_going,
+            )
+        finally:
+            results.close()
+
+    def _own_archs(self, target: Target) -> tuple[ArchRequest, ...]:
+        from oxide_build.device.gpus import native_arch
+
+        spellings = self.request.archs or target.archs
+        try:
+            return expand_archs(spellings, self.toolchains.known_archs(), native_arch)
+        except (UsageError, DefinitionError, DeviceError) as error:
+            if self.request.archs:
+                raise
+            wrapped = DeviceError if isinstance(error, DeviceError) else DefinitionError
+            raise wrapped(
+                f"{target.location}: `archs` of `{target.label}`: {error.message}", hint=error.hint
+            ) from None
+
+    def _scan(self, path: str, words: tuple[str, ...]) -> tuple[str, ...]:
+        data = self.files.read(path, limit_bytes=None)
+        return tuple(word for word in words if word.encode() in data)
+
+
+def open_session(start: Path, request: Request, reporter: FetchReporter) -> Session:
+    """Load the workspace around `start` and the targets that `request` names.
+
+    Raises `OxideError` for whatever is wrong with them. Reads files, starts nothing.
+    """
+    root = find_workspace(start)
+    workspace = load_workspace(root)
+    for name in request.configs:
+        if name not in workspace.configs:
+            known = ", ".join(sorted(workspace.configs)) or "none"
+            raise UsageError(f"there is no config `{name}` in oxide.toml; there are: {known}")
+    workspace = _with_config_archs(workspace, request.configs)
+    requirements = replace(
+        workspace.toolchain,
+        rust=request.rust or workspace.toolchain.rust,
+        cuda=request.cuda or workspace.toolchain.cuda,
+    )
+    files = WorkspaceFiles(root)
+    rules = RuleSet.load(builtin_rule_files(), workspace.rules, _rule_reader(files))
+    package = package_of(start, workspace)
+    patterns = [Pattern.parse(text, package=package) for text in request.patterns]
+    graph = load_graph(files, workspace, rules.schemas, patterns)
+    folders = Folders.find()
+    processes = ProcessGroup()
+    return Session(
+        request=request,
+        workspace=workspace,
+        files=files,
+        rules=rules,
+        graph=graph,
+        folders=folders,
+        processes=processes,
+        toolchains=Toolchains(
+            requirements, folders.store, processes, offline=request.offline, reporter=reporter
+        ),
+        states=_file_states(root, folders),
+    )
+
+
+def load_rules(start: Path) -> RuleSet:
+    """The rules of the workspace around `start`; the built-in ones where there is none."""
+    try:
+        root = find_workspace(start)
+    except UsageError:
+        return RuleSet.load(builtin_rule_files(), (), _rule_reader(WorkspaceFiles(start)))
+    own = load_workspace(root).rules
+    return RuleSet.load(builtin_rule_files(), own, _rule_reader(WorkspaceFiles(root)))
+
+
+def clean_outputs(start: Path) -> bool:
+    """Remove `oxide-out` of the workspace around `start`; returns whether there was one."""
+    root = find_workspace(start)
+    folders = Folders.find()
+    tree = OutputTree(root, BlobStore(folders.cache), _file_states(root, folders))
+    return tree.clean()
+
+
+def builtin_rule_files() -> list[str]:
+    """Names of the rule files that come with the tool, those that export rules or toolchains."""
+    return ["core.bzl", "rust_toolchain.bzl", "rust.bzl"]
+
+
+def _file_states(root: Path, folders: Folders) -> FileStates:
+    name = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return FileStates(root, folders.cache / "file-states-v1" / f"{name}.msgpack")
+
+
+def _with_config_archs(workspace: Workspace, names: Sequence[str]) -> Workspace:
+    for name in names:
+        if workspace.configs[name].archs:
+            workspace = replace(workspace, archs=workspace.configs[name].archs)
+    return workspace
+
+
+def package_of(start: Path, workspace: Workspace) -> str:
+    """The package path of a folder of the workspace, from which relative patterns are meant."""
+    relative = start.resolve().relative_to(Path(workspace.root).resolve()).as_posix()
+    return "" if relative == "." else relative
+
+
+def _rule_reader(files: WorkspaceFiles) -> Callable[[str], str]:
+    builtin = content_root("rules")
+
+    def read(module_id: str) -> str:
+        if module_id.startswith(BUILTIN):
+            name = module_id.removeprefix(BUILTIN)
+            path = builtin / name
+            if "/" in name or not path.is_file():
+                raise DefinitionError(f"oxide_build has no rule file `{name}`")
+            return path.read_text(encoding="utf-8")
+        try:
+            path_in = module_id.removeprefix("//").replace(":", "/")
+            return files.read(path_in, limit_bytes=_RULE_FILE_LIMIT_BYTES).decode("utf-8")
+        except (OxideError, UnicodeDecodeError) as error:
+            raise DefinitionError(
+                f"the rule file `{module_id}` cannot be read: {error}",
+                hint="`rules` in oxide.toml lists files as `//folder/file.bzl`",
+            ) from None
+
+    return read

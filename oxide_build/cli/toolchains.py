@@ -1,0 +1,95 @@
+"""The toolchains of one command: resolved when first asked for, then remembered."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from oxide_build.content import content_root
+from oxide_build.errors import ToolchainError
+from oxide_build.host.process import ProcessGroup
+from oxide_build.model.arch import Arch
+from oxide_build.model.toolchain import Toolchain
+from oxide_build.model.workspace import ToolchainRequirements
+from oxide_build.provision.providers import provide, standard_providers
+from oxide_build.provision.reporter import FetchReporter
+from oxide_build.resolution.facts import Facts
+from oxide_build.resolution.versions import CudaSpec, RustSpec
+
+_WHO = {"rust": "rustc", "cuda": "ptxas"}
+
+
+class Toolchains:
+    """Gives each (kind, arch) its toolchain; today one toolchain a kind serves all archs."""
+
+    def __init__(
+        self,
+        requirements: ToolchainRequirements,
+        store: Path,
+        processes: ProcessGroup,
+        *,
+        offline: bool,
+        reporter: FetchReporter,
+    ) -> None:
+        self._requirements = requirements
+        self._store = store
+        self._processes = processes
+        self._offline = offline
+        self._reporter = reporter
+        self._found: dict[str, Toolchain] = {}
+
+    def for_arch(self, kind: str, arch: Arch | None) -> Toolchain:
+        """The toolchain of `kind`; raises `ToolchainError` where it does not know `arch`.
+
+        The check matters: rustc and llc take an unknown arch with a warning, exit 0 and write
+        PTX that no assembler accepts.
+        """
+        toolchain = self._get(kind)
+        if arch is not None and str(arch) not in toolchain.archs:
+            raise _unknown_arch(toolchain, arch)
+        return toolchain
+
+    def known_archs(self) -> Iterable[Arch]:
+        """Archs that both rustc and ptxas accept; resolved only if somebody iterates."""
+        cuda = set(self._get("cuda").archs)
+        for name in self._get("rust").archs:
+            if name in cuda:
+                yield Arch.parse(name)
+
+    def used(self) -> tuple[Toolchain, ...]:
+        """Those that were asked for so far."""
+        return tuple(self._found.values())
+
+    def _get(self, kind: str) -> Toolchain:
+        if kind not in self._found:
+            wanted = self._requirements
+            facts = Facts.from_toml(
+                {file.name: file.read_bytes() for file in content_root("toolchains").glob("*.toml")}
+            )
+            providers = standard_providers(
+                wanted.providers,
+                store_root=self._store,
+                environ=os.environ,
+                processes=self._processes,
+                facts=facts,
+            )
+            spec = RustSpec.parse(wanted.rust) if kind == "rust" else CudaSpec.parse(wanted.cuda)
+            self._found[kind] = provide(
+                kind, spec, providers, offline=self._offline, reporter=self._reporter
+            )
+        return self._found[kind]
+
+
+def _unknown_arch(toolchain: Toolchain, arch: Arch) -> ToolchainError:
+    name = _WHO[toolchain.kind]
+    near = difflib.get_close_matches(str(arch), toolchain.archs, n=3, cutoff=0.5)
+    known = ", ".join(toolchain.archs)
+    hint = f"it knows {known}"
+    if near:
+        hint = f"did you mean {' or '.join(near)}? {hint}"
+    return ToolchainError(
+        f"{name} {toolchain.version} ({toolchain.provider}) does not know the arch `{arch}`",
+        hint=f"{hint}; another `{toolchain.kind}` in `[toolchain]` of oxide.toml may know more",
+    )

@@ -1,0 +1,75 @@
+"""The repository's own examples, with every compiler that the README promises."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Space
+
+pytestmark = [pytest.mark.network, pytest.mark.toolchain]
+
+ARCHS = ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"]
+RUSTUP = shutil.which("rustup") or (Path.home() / ".cargo/bin/rustup").exists()
+APT = shutil.which("apt-get") and shutil.which("dpkg-deb")
+
+
+def examples(space: Space, repository: Path, rust: str, providers: str) -> None:
+    """A copy of the examples whose `oxide.toml` differs in one line of `[toolchain]`."""
+    shutil.copytree(repository / "examples", space.root / "examples")
+    text = (repository / "oxide.toml").read_text()
+    text = re.sub(r"(?m)^rust = .*$", f'rust = "{rust}"\nproviders = {providers}', text)
+    space.write("oxide.toml", text)
+
+
+@pytest.mark.parametrize(
+    ("rust", "providers"),
+    [
+        ("1.95", '["rustup", "pypi"]'),
+        ("1.96.0", '["rustup", "pypi"]'),
+        ("nightly-2026-04-03", '["rustup", "pypi"]'),
+        ("nightly-2026-10-29", '["rustup", "pypi"]'),
+        (">=1.95", '["apt", "pypi"]'),
+    ],
+    ids=["1.95", "1.96", "nightly-2026-04-03", "nightly-2026-10-29", "apt"],
+)
+def test_the_examples_build_for_five_archs(
+    ws: Space, repository: Path, rust: str, providers: str
+) -> None:
+    if "rustup" in providers and not RUSTUP:
+        pytest.skip("there is no rustup here")
+    if "apt" in providers and not APT:
+        pytest.skip("there is no apt here")
+    examples(ws, repository, rust, providers)
+    ran = ws.build("//examples/...")
+    assert "warning" not in ran.stderr
+    kernels = {
+        label: found for label, found in ran.record["targets"].items() if "front_end" in found
+    }
+    assert len(kernels) >= 6
+    for label, found in kernels.items():
+        name = label.rpartition(":")[2]
+        made = {path.rpartition("/")[2] for path in found["outputs"]}
+        for arch in ARCHS:
+            for form in ("ptx", "cubin", "json"):
+                assert f"{name}.{arch}.{form}" in made
+    matmul = ws.read("oxide-out/examples/matmul/matmul.sm_90.ptx").decode()
+    assert matmul.count("fma.rn.f32") == 512
+    assert matmul.count("ld.shared.v4") == 32
+    assert ".local" not in matmul
+    assert ws.build("//examples/...").actions["ran"] == 0
+
+
+def test_offline_names_what_is_missing_and_how_to_get_it(
+    ws: Space, repository: Path, tmp_path: Path
+) -> None:
+    examples(ws, repository, "nightly-2026-07-15", '["rustup", "pypi"]')
+    ws.store = tmp_path / "empty-store"
+    ran = ws.oxide("build", "//examples/...", "--offline")
+    assert ran.exit_code == 6
+    assert "nightly-2026-07-15" in ran.stderr
+    assert "hint:" in ran.stderr
+    assert not (ws.root / "oxide-out").exists()
