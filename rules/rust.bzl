@@ -26,8 +26,12 @@ _REFUSED = {
     "--color*": "the tool decides on colours",
     "--print*": "it prints instead of compiling",
     "--test*": "device code has no test harness; see `smoke_test`",
-    "-O": "use `opt_level`",
-    "-g": "use `debug`",
+    "--cfg*": "use `features` or `cfgs`",
+    "--codegen*": "write `-C …`, the short form that the tool checks",
+    "-O*": "use `opt_level`",
+    "-g*": "use `debug`",
+    # Short flags can be written together (`-vO`), so one that says nothing alone is refused too.
+    "-v*": "the tool shows rustc's messages itself",
     "-Ctarget-cpu*": "use `archs`",
     "-Ctarget-feature*": "use `archs`; the PTX version is chosen by the tool",
     "-Copt-level*": "use `opt_level`",
@@ -105,6 +109,11 @@ def _crate(ctx):
     """The crate as plain values, for this rule's own actions and for its dependents'."""
     deps = [dep.crate for dep in ctx.attrs.deps]
     below = _merge(deps)
+    names = {}
+    for dep in deps:
+        other = names.setdefault(dep["name"], dep["label"])
+        if other != dep["label"]:
+            fail("`%s` and `%s` in `deps` of `%s` are both the crate `%s`; give one of them another `crate_name`" % (other, dep["label"], ctx.label, dep["name"]))
     return dict(
         label = ctx.label,
         name = ctx.attrs.crate_name or ctx.name.replace("-", "_").replace("/", "_").replace(".", "_"),
@@ -170,7 +179,9 @@ def _compile(crate, below, tc, cpu):
         "--emit=metadata=%s,llvm-bc=%s,dep-info=%s" % (own.metadata, own.bitcode, own.deps),
     ]
     if crate["debug"]:
-        argv += ["-C", "debuginfo=line-tables-only"]
+        # Directives only: with tables LLVM writes `.target …, debug`, which ptxas takes for a build
+        # without optimisation and refuses ("Optimized debugging not supported").
+        argv += ["-C", "debuginfo=line-directives-only"]
     for feature in crate["features"]:
         argv += ["--cfg", 'feature="%s"' % feature]
     argv += ["--check-cfg", "cfg(feature, values(%s))" % ", ".join(['"%s"' % f for f in crate["features"]])]
@@ -226,7 +237,10 @@ def _link(ctx, crate, tc, cpu, module):
         commands = [
             command([tools["llvm-dis"], kernel, "-o", "crate.ll"]),
             command(["@public-symbols", "crate.ll", "symbols.txt", ctx.label] + ctx.attrs.entries),
-            command([tools["llvm-link"], "--only-needed", kernel] + libraries + tc["bitcode"] + ["-o", "linked.bc"]),
+            # Crates as a whole, since they may need each other's symbols in any order (a panic
+            # handler in a library); of the sysroot what they need.
+            command([tools["llvm-link"], kernel] + libraries + ["-o", "crates.bc"]),
+            command([tools["llvm-link"], "--only-needed", "crates.bc"] + tc["bitcode"] + ["-o", "linked.bc"]),
             command([
                 tools["opt"],
                 "-passes=internalize,globaldce",

@@ -61,6 +61,7 @@ def _rust(ctx):
     builtins = lib + "/libcompiler_builtins.rmeta"
     builtins_bc = folder + "/compiler_builtins.bc"
     panic_bc = folder + "/panic.bc"
+    merged_bc = folder + "/sysroot.bc"
     trees = [(ctx.id, "rustc"), (ctx.id, "rust-src")]
     actions = [
         action(
@@ -117,6 +118,16 @@ def _rust(ctx):
             tools = [(ctx.id, "rustc")],
             env = env,
         ),
+        # core and compiler_builtins call each other, and llvm-link takes what is needed out of one
+        # file after the other without looking back: so they become one file.
+        action(
+            stage = "sysroot",
+            commands = [command([ctx.tools["llvm-link"], core_bc, builtins_bc, "-o", merged_bc])],
+            inputs = [core_bc, builtins_bc],
+            outputs = [merged_bc],
+            tools = [(ctx.id, "llvm")],
+            env = ctx.env,
+        ),
     ]
     return result(
         actions = actions,
@@ -127,9 +138,9 @@ def _rust(ctx):
         env = ctx.env,
         sysroot = sysroot,
         metadata = [core, builtins],
-        # In the order of llvm-link: a crate's own panic handler comes before ours, and is then
-        # the one that is taken.
-        bitcode = [panic_bc, core_bc, builtins_bc],
+        # In the order of llvm-link: the panic handler is needed by core. Where a crate has one of
+        # its own, nothing needs ours any more.
+        bitcode = [merged_bc, panic_bc],
     )
 
 def _cuda(ctx):

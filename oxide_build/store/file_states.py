@@ -17,6 +17,8 @@ from oxide_build.store.hashing import hash_file
 # A file that changed this shortly before it was hashed may change again without its timestamps
 # moving: coarsest granule of the file systems in use (FAT; ext4 has about 4 ms).
 _RACY_NS = 2_000_000_000
+# Entries of other requests are kept up to this many and twice what the present one needs.
+_SPARE_ENTRIES = 1000
 
 
 class FileState(msgspec.Struct, frozen=True, array_like=True):
@@ -89,10 +91,13 @@ class FileStates:
         self._remember(path, digest, os.stat(self._root / path), time.time_ns())
 
     def save(self) -> None:
-        """Write the table if it changed."""
-        if self._dirty:
-            write_atomic(self._table_path, msgspec.msgpack.encode(self._table))
-            self._dirty = False
+        """Write the table if it changed; forgets files that nobody asks for any more."""
+        if not self._dirty:
+            return
+        if len(self._table) > _SPARE_ENTRIES + 2 * len(self._used):
+            self._table = {path: self._table[path] for path in self._used if path in self._table}
+        write_atomic(self._table_path, msgspec.msgpack.encode(self._table))
+        self._dirty = False
 
     def _remember(self, path: str, digest: Digest, now: os.stat_result, hashed_ns: int) -> None:
         self._dirty = True

@@ -169,3 +169,111 @@ def test_a_lost_index_costs_only_time(rust_ws: Space) -> None:
     shutil.rmtree(rust_ws.cache / "file-states-v1")
     rust_ws.build("//k:twice", "--arch", "sm_90")
     assert outputs(rust_ws) == before
+
+
+PANIC = """
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    unsafe { (64 as *mut u32).write_volatile(7) };
+    loop {}
+}
+"""
+
+
+# A bounds check on an index that nobody knows.
+PANICS = KERNEL.replace(
+    "unsafe { *x.add(i) *= 2.0 }", "let v = [1.0f32; 4]; unsafe { *x.add(i) = v[n as usize] }"
+)
+
+
+@pytest.mark.parametrize("level", ["0", "1", "2", "s", "z"])
+def test_every_level_of_optimisation_assembles(rust_ws: Space, level: str) -> None:
+    rust_ws.write("k/BUILD.toml", BUILD.replace('archs = ["sm_80", "sm_90"]',
+                  f'archs = ["sm_90"]\nopt_level = "{level}"'))  # fmt: skip
+    rust_ws.build("//k:twice")
+
+
+@pytest.mark.parametrize("edition", ["2018", "2021", "2024"])
+def test_every_edition_compiles(rust_ws: Space, edition: str) -> None:
+    rust_ws.write("k/BUILD.toml", BUILD.replace('archs = ["sm_80", "sm_90"]',
+                  f'archs = ["sm_90"]\nedition = "{edition}"'))  # fmt: skip
+    rust_ws.build("//k:twice")
+
+
+def test_line_information_is_the_same_in_every_folder(
+    rust_ws: Space, tmp_path: Path, warm_cache: Path
+) -> None:
+    rust_ws.write("k/BUILD.toml", BUILD.replace('archs = ["sm_80", "sm_90"]',
+                  'archs = ["sm_90"]\ndebug = true'))  # fmt: skip
+    rust_ws.build()
+    ptx = rust_ws.read("oxide-out/k/twice.sm_90.ptx").decode()
+    assert ".loc" in ptx
+    assert "twice.rs" in ptx
+    assert str(rust_ws.cache) not in ptx
+    assert b".debug_line" in rust_ws.read("oxide-out/k/twice.sm_90.cubin")
+    other = Space(tmp_path / "other", tmp_path / "other-cache", rust_ws.store, rust_ws.capture)
+    shutil.copytree(rust_ws.root, other.root, ignore=shutil.ignore_patterns("oxide-out"))
+    shutil.copytree(warm_cache, other.cache)
+    other.build()
+    assert outputs(other) == outputs(rust_ws)
+
+
+def test_features_and_cfgs_reach_the_source(rust_ws: Space) -> None:
+    rust_ws.write(
+        "k/BUILD.toml", BUILD + 'features = ["triple"]\ncfgs = ["fast", "level=\\"3\\""]\n'
+    )
+    rust_ws.write("k/twice.rs", KERNEL.replace(
+        "2.0", 'if cfg!(all(feature = "triple", fast, level = "3")) { 3.0 } else { 2.0 }',
+    ))  # fmt: skip
+    assert "warning" not in rust_ws.build().stderr
+    assert "0f40400000" in rust_ws.read("oxide-out/k/twice.sm_90.ptx").decode()
+
+
+def test_a_crates_own_panic_handler_is_the_one_that_is_taken(rust_ws: Space) -> None:
+    rust_ws.write("k/twice.rs", PANICS)
+    rust_ws.build()
+    ptx = rust_ws.read("oxide-out/k/twice.sm_90.ptx").decode()
+    assert "trap;" in ptx
+    rust_ws.write("k/twice.rs", PANICS + PANIC)
+    rust_ws.build()
+    ptx = rust_ws.read("oxide-out/k/twice.sm_90.ptx").decode()
+    assert "trap;" not in ptx
+    assert "[64]" in ptx or ", 7" in ptx
+
+
+def test_a_panic_handler_in_a_library_is_taken(rust_ws: Space) -> None:
+    rust_ws.write("k/grid.rs", LIBRARY + PANIC)
+    rust_ws.write("k/twice.rs", PANICS)
+    rust_ws.build()
+    assert "trap;" not in rust_ws.read("oxide-out/k/twice.sm_90.ptx").decode()
+
+
+def test_libraries_of_libraries_are_found(rust_ws: Space) -> None:
+    rust_ws.write(
+        "k/BUILD.toml", BUILD.replace('srcs = ["grid.rs"]', 'srcs = ["grid.rs"]\ndeps = ["//base"]')
+    )
+    rust_ws.write("base/BUILD.toml", '[[rust_library]]\nname = "base"\nsrcs = ["lib.rs"]\n')
+    rust_ws.write("base/lib.rs", "#![no_std]\n#[inline(never)]\npub fn zero() -> usize { 0 }\n")
+    rust_ws.write("k/grid.rs", LIBRARY.replace("as usize }", "as usize + base::zero() }"))
+    rust_ws.build()
+
+
+def test_two_libraries_of_one_crate_name_are_refused(rust_ws: Space) -> None:
+    rust_ws.write("base/BUILD.toml", '[[rust_library]]\nname = "grid"\nsrcs = ["lib.rs"]\n')
+    rust_ws.write("base/lib.rs", "#![no_std]\n")
+    rust_ws.write("k/BUILD.toml", BUILD.replace('[":grid"]', '[":grid", "//base:grid"]'))
+    ran = rust_ws.oxide("build", "//...")
+    assert ran.exit_code == 3
+    assert "k/BUILD.toml:5: `//k:grid` and `//base:grid` in `deps`" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "flag",
+    ["--target=x", "-o", "--emit=asm", "-Ctarget-cpu=sm_80", "-O", "-vO", "--codegen=opt-level=1",
+     "--remap-path-prefix=a=b", "@args", "--extern=x", "-Zcodegen-backend=x"],
+)  # fmt: skip
+def test_flags_that_would_break_the_target_are_refused(rust_ws: Space, flag: str) -> None:
+    rust_ws.write("k/BUILD.toml", BUILD + f'rustc_flags = ["{flag}"]\n')
+    ran = rust_ws.oxide("build", "//...")
+    assert ran.exit_code == 3
+    assert "k/BUILD.toml:10: `rustc_flags` of `//k:twice`" in ran.stderr
