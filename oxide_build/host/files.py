@@ -8,27 +8,40 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from oxide_build.errors import InfrastructureError
 
 
+@contextlib.contextmanager
+def new_file(path: Path, *, mode: int) -> Iterator[BinaryIO]:
+    """A file to write that appears at `path` when the block ends well, and else never.
+
+    A reader sees the old file or the whole new one; a link at `path` is replaced, not followed.
+    The folder must exist. Raises `OSError`.
+    """
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".tmp-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
-    """Put `data` at `path` in one step: a reader sees the old file or the new one.
+    """Put `data` at `path` in one step, making its folder.
 
     Raises `InfrastructureError` on a full disk, missing permission and the like.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".tmp-")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                os.fchmod(file.fileno(), mode)
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary)
-            raise
+        with new_file(path, mode=mode) as file:
+            file.write(data)
     except OSError as error:
         raise InfrastructureError(f"could not write `{path}`: {error.strerror}") from error
 

@@ -7,13 +7,13 @@ import errno
 import fcntl
 import os
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import xxhash
 
 from oxide_build.errors import InfrastructureError
+from oxide_build.host.files import new_file
 from oxide_build.model.digest import Digest
 from oxide_build.store.hashing import hash_file
 
@@ -122,16 +122,8 @@ def _guard(path: Path) -> str | None:
 
 
 def _copy_new(source: Path, target: Path, *, mode: int = 0o444) -> None:
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".tmp-")
-    try:
-        with os.fdopen(handle, "wb") as out, open(source, "rb") as data:
-            try:
-                fcntl.ioctl(out.fileno(), _FICLONE, data.fileno())
-            except OSError:
-                shutil.copyfileobj(data, out, 1 << 20)
-            os.fchmod(out.fileno(), mode)
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    with new_file(target, mode=mode) as out, open(source, "rb") as data:
+        try:
+            fcntl.ioctl(out.fileno(), _FICLONE, data.fileno())
+        except OSError:
+            shutil.copyfileobj(data, out, 1 << 20)
