@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import stat
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -83,6 +84,7 @@ class _Build:
         self._reporter = reporter
         self._start = time.monotonic()
         self._derived: dict[str, Blob] = {}
+        self._executable: set[str] = set()
         self._outcomes: list[ActionOutcome] = []
         self._done: queue.SimpleQueue[_Done] = queue.SimpleQueue()
         self._running = 0
@@ -212,9 +214,13 @@ class _Build:
     def _keep(self, key: str, files: Mapping[str, Path], execution: Execution) -> ActionResult:
         outputs = []
         for path, file in files.items():
+            executable = bool(file.stat().st_mode & stat.S_IXUSR)
             blob = self._tools.blobs.take(file)
-            digest = blob.digest
-            outputs.append(StoredOutput(path, digest.sha256, digest.size_bytes, blob.guard))
+            outputs.append(
+                StoredOutput(
+                    path, blob.digest.sha256, blob.digest.size_bytes, blob.guard, executable
+                )
+            )
         result = ActionResult(tuple(outputs), execution.message, execution.wall_s)
         self._tools.results.put(key, result)
         return result
@@ -238,6 +244,8 @@ class _Build:
     ) -> None:
         for output in result.outputs:
             self._derived[output.path] = output.blob
+            if output.executable:
+                self._executable.add(output.path)
         schedule.done(index)
         self._report(outcome)
 
@@ -252,7 +260,8 @@ class _Build:
             if not all(output.path in self._derived for output in outputs):
                 continue
             for output in outputs:
-                if self._tools.tree.put(output.path, self._derived[output.path]):
+                mode = 0o755 if output.path in self._executable else 0o644
+                if self._tools.tree.put(output.path, self._derived[output.path], mode=mode):
                     written += 1
                 else:
                     unchanged += 1

@@ -25,8 +25,8 @@ class OutputTree:
     blobs: BlobStore
     states: FileStates
 
-    def put(self, path: str, blob: Blob) -> bool:
-        """Make the file at `path` (below `oxide-out/`) have this content.
+    def put(self, path: str, blob: Blob, *, mode: int) -> bool:
+        """Make the file at `path` (below `oxide-out/`) have this content, and `mode` if written.
 
         Returns whether it had to be written. A file that someone changed is put right.
         """
@@ -37,7 +37,7 @@ class OutputTree:
         if target.is_dir() and not target.is_symlink():
             shutil.rmtree(target)
         self._mark()
-        self.blobs.copy_to(blob, target)
+        self.blobs.copy_to(blob, target, mode=mode)
         self.states.written(path, blob.digest)
         return True
 

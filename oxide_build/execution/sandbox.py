@@ -20,6 +20,10 @@ from oxide_build.store.blobs import Blob, BlobStore
 # A folder's name has the process that made it, so that what a killed one left can be told.
 _PREFIX = "action-"
 
+# Every input may be run: the execute bit of a source then changes nothing, so that it need not be
+# part of the key.
+_MODE = 0o755
+
 # Inputs of this size and more are shown through a link to the read-only blob instead of a copy.
 _LINK_BYTES = 1 << 20
 
@@ -83,8 +87,7 @@ class Sandbox:
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
-        if self.files.executable(path):
-            target.chmod(0o755)
+        target.chmod(_MODE)
 
     def _place_blob(self, folder: Path, path: str, blob: Blob) -> None:
         target = folder / path
@@ -92,7 +95,7 @@ class Sandbox:
         if blob.digest.size_bytes >= _LINK_BYTES:
             target.symlink_to(self.blobs.checked(blob))
         else:
-            self.blobs.copy_to(blob, target)
+            self.blobs.copy_to(blob, target, mode=_MODE)
 
 
 def _alive(pid: int) -> bool:

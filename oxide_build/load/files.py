@@ -90,13 +90,6 @@ class WorkspaceFiles:
         except (DefinitionError, InfrastructureError):
             return False
 
-    def executable(self, path: str) -> bool:
-        """Whether its owner may execute the file at `path`."""
-        try:
-            return bool(os.lstat(self._real(path)).st_mode & stat.S_IXUSR)
-        except OSError as error:
-            raise _unreadable(path, error) from error
-
     def folder(self, path: str) -> Folder:
         """What the folder at `path` holds; nothing where there is no such folder."""
         names: dict[str, list[str]] = {"files": [], "folders": [], "links": [], "others": []}

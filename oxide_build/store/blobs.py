@@ -70,7 +70,7 @@ class BlobStore:
                 os.unlink(file)
             else:
                 target.parent.mkdir(parents=True, exist_ok=True)
-                os.chmod(file, 0o444)
+                os.chmod(file, 0o555)  # noqa: S103 (the cache folder itself is 0700)
                 try:
                     os.replace(file, target)
                 except OSError as error:
@@ -121,7 +121,7 @@ def _guard(path: Path) -> str | None:
     return hasher.hexdigest()
 
 
-def _copy_new(source: Path, target: Path, *, mode: int = 0o444) -> None:
+def _copy_new(source: Path, target: Path, *, mode: int = 0o555) -> None:
     with new_file(target, mode=mode) as out, open(source, "rb") as data:
         try:
             fcntl.ioctl(out.fileno(), _FICLONE, data.fileno())

@@ -18,12 +18,14 @@ _FOLDER = "results-v1"
 
 
 class StoredOutput(msgspec.Struct, frozen=True, array_like=True):
-    """One output: path below the action's folder, SHA-256, size in bytes, xxh3-128."""
+    """One output: path below the action's folder, SHA-256, size in bytes, xxh3-128, and whether
+    the action made it executable."""
 
     path: str
     sha256: str
     size_bytes: int
     guard: str
+    executable: bool = False
 
     @property
     def blob(self) -> Blob:

@@ -77,6 +77,26 @@ def test_an_action_sees_only_what_it_declares(words: Space) -> None:
     ) == {b"./w/a.txt", b"./oxide-out/w/o"}
 
 
+def test_a_program_that_one_makes_can_be_run_by_another(ws: Space) -> None:
+    ws.write("BUILD.toml", """
+[[genrule]]
+name = "program"
+outs = ["program"]
+shell = "printf '#!/bin/sh\\necho made\\n' > $(OUT); chmod +x $(OUT)"
+
+[[genrule]]
+name = "use"
+srcs = [":program"]
+outs = ["used"]
+cmd = ["$(SRC)"]
+capture_stdout = true
+""")  # fmt: skip
+    ws.build()
+    assert ws.read("oxide-out/used") == b"made\n"
+    assert (ws.root / "oxide-out/program").stat().st_mode & 0o111
+    assert not (ws.root / "oxide-out/used").stat().st_mode & 0o111
+
+
 def test_an_output_that_was_not_written_is_an_error(words: Space) -> None:
     words.write("w/BUILD.toml", '[[genrule]]\nname = "g"\nouts = ["o"]\ncmd = ["true"]\n')
     ran = words.oxide("build", "//...")

@@ -50,13 +50,6 @@ def test_a_workspace_behind_a_link_is_the_same(space: Loading, tmp_path: Path) -
     assert Loading(tmp_path / "alias").files.read("x.rs") == b"x"
 
 
-def test_the_execute_bit_is_told(space: Loading) -> None:
-    space.write("x")
-    assert not space.files.executable("x")
-    (space.root / "x").chmod(0o755)
-    assert space.files.executable("x")
-
-
 def test_larger_files_are_read_when_asked_for(space: Loading) -> None:
     space.write("x", b"x" * 100)
     assert len(space.files.read("x", limit_bytes=None)) == 100
