@@ -26,7 +26,9 @@ def say(text: str) -> None:
 def show_error(error: OxideError) -> None:
     """An error with its way out; several errors one after the other."""
     if isinstance(error, DefinitionErrors):
-        for each in error.errors:
+        for index, each in enumerate(error.errors):
+            if index:
+                say("")
             show_error(each)
         return
     say(f"{click.style('error:', fg='red', bold=True)} {error.message}")

@@ -19,11 +19,11 @@ from oxide_build.cli.folders import Folders
 from oxide_build.cli.toolchains import Toolchains
 from oxide_build.content import content_root
 from oxide_build.errors import DefinitionError, DeviceError, OxideError, UsageError
-from oxide_build.execution.build import BuildTools
 from oxide_build.execution.output_tree import OutputTree
 from oxide_build.execution.runner import LocalRunner
 from oxide_build.execution.sandbox import Sandbox
 from oxide_build.execution.steps import steps_digest
+from oxide_build.execution.tools import BuildTools
 from oxide_build.host.process import ProcessGroup
 from oxide_build.load.files import WorkspaceFiles
 from oxide_build.load.graph import TargetGraph, load_graph

@@ -16,10 +16,9 @@ _LISTED = 12
 
 def summary(report: BuildReport) -> Iterator[str]:
     """Lines for people: what was built, where it lies, what ran."""
-    failed = {outcome.action.label for outcome in report.failures}
     shown = 0
     for label, paths in report.outputs.items():
-        if not paths or label in failed:
+        if not paths or label not in report.complete:
             continue
         shown += 1
         if shown > _LISTED:
@@ -47,7 +46,11 @@ def as_record(report: BuildReport, toolchains: Sequence[Toolchain]) -> dict[str,
     return {
         "schema": 1,
         "targets": {
-            str(label): {"outputs": list(paths), **dict(report.notes.get(label, {}))}
+            str(label): {
+                "complete": label in report.complete,
+                "outputs": list(paths),
+                **dict(report.notes.get(label, {})),
+            }
             for label, paths in report.outputs.items()
         },
         "actions": {

@@ -4,48 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import queue
-import stat
 import time
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
 from oxide_build.analysis.actions import ActionGraph
 from oxide_build.errors import ActionFailed, DefinitionError, InfrastructureError
-from oxide_build.execution.diagnostics import hint_for
-from oxide_build.execution.output_tree import OutputTree
 from oxide_build.execution.report import ActionOutcome, BuildReport, BuildReporter
-from oxide_build.execution.runner import Execution, LocalRunner
-from oxide_build.execution.sandbox import Sandbox, collect
 from oxide_build.execution.schedule import Schedule
-from oxide_build.load.files import WorkspaceFiles
+from oxide_build.execution.tools import BuildTools
+from oxide_build.execution.work import Work, perform
 from oxide_build.model.action import Action
-from oxide_build.model.digest import Digest
-from oxide_build.store.blobs import Blob, BlobStore, DamagedBlob
-from oxide_build.store.file_states import FileStates
-from oxide_build.store.keys import KeyContext, cache_key
-from oxide_build.store.results import ActionResult, ResultStore, StoredOutput
+from oxide_build.model.label import Label
+from oxide_build.store.blobs import DamagedBlob
+from oxide_build.store.keys import cache_key
+from oxide_build.store.results import ActionResult, StoredOutput
 
 # How often a build starts over because a blob that it relied on turned out damaged. Each time all
 # damaged blobs that it met are removed, so that their actions run again.
 _ATTEMPTS = 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BuildTools:
-    """Everything that a build works with; made once by the command."""
-
-    files: WorkspaceFiles
-    states: FileStates
-    blobs: BlobStore
-    results: ResultStore
-    sandbox: Sandbox
-    runner: LocalRunner
-    tree: OutputTree
-    context: KeyContext
-    jobs: int
-    keep_going: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +60,7 @@ class _Build:
         self._tools = tools
         self._reporter = reporter
         self._start = time.monotonic()
-        self._derived: dict[str, Blob] = {}
-        self._executable: set[str] = set()
+        self._made: dict[str, StoredOutput] = {}
         self._outcomes: list[ActionOutcome] = []
         self._done: queue.SimpleQueue[_Done] = queue.SimpleQueue()
         self._running = 0
@@ -105,7 +81,8 @@ class _Build:
                 except BaseException:
                     self._tools.runner.processes.stop()
                     raise
-            written, unchanged = self._materialise()
+            complete = self._complete_targets()
+            written, unchanged = self._materialise(complete)
         finally:
             self._tools.states.save()
         return BuildReport(
@@ -114,6 +91,7 @@ class _Build:
                 label: tuple(output.path for output in outputs)
                 for label, outputs in self._graph.outputs.items()
             },
+            complete=complete,
             notes=self._graph.notes,
             written=written,
             unchanged=unchanged,
@@ -122,9 +100,9 @@ class _Build:
 
     def remove_damaged(self) -> None:
         """Read every blob that this attempt relied on, and remove those that are wrong."""
-        for blob in self._derived.values():
+        for output in self._made.values():
             with contextlib.suppress(DamagedBlob):
-                self._tools.blobs.checked(blob)
+                self._tools.blobs.checked(output.blob)
 
     def _drive(self, schedule: Schedule, pool: ThreadPoolExecutor) -> None:
         while not schedule.finished:
@@ -151,7 +129,7 @@ class _Build:
             for path in action.inputs
             if path not in self._graph.producer
         }
-        derived = {path: self._derived[path] for path in action.inputs if path not in sources}
+        derived = {path: self._made[path].blob for path in action.inputs if path not in sources}
         inputs = {**sources, **{path: blob.digest for path, blob in derived.items()}}
         key = cache_key(action, inputs, self._tools.context)
         result = self._tools.results.get(key)
@@ -166,7 +144,7 @@ class _Build:
             return
         self._reporter.started(action)
         self._running += 1
-        pool.submit(self._work, index, key, sources, derived)
+        pool.submit(self._work, index, Work(action, key, sources, derived))
 
     def _usable(self, action: Action, result: ActionResult) -> bool:
         names = {output.path for output in result.outputs}
@@ -174,56 +152,24 @@ class _Build:
             self._tools.blobs.has(output.blob.digest) for output in result.outputs
         )
 
-    def _work(
-        self, index: int, key: str, sources: Mapping[str, Digest], derived: Mapping[str, Blob]
-    ) -> None:
-        """In a worker: run the action and keep what it made."""
+    def _work(self, index: int, work: Work) -> None:
+        """In a worker: do the work and send home how it ended."""
+        start_s = time.monotonic() - self._start
         try:
-            self._done.put(self._execute(index, key, sources, derived))
+            execution, result = perform(work, self._tools)
         except BaseException as error:
             self._done.put(_Done(index, error=error))
-
-    def _execute(
-        self, index: int, key: str, sources: Mapping[str, Digest], derived: Mapping[str, Blob]
-    ) -> _Done:
-        action = self._graph.actions[index]
-        start_s = time.monotonic() - self._start
-        trees = self._tools.context.trees
-        with self._tools.sandbox.folder(action, sources, derived, trees) as folder:
-            execution = self._tools.runner.run(action, folder)
-            result = None
-            failure, hint = execution.failure, execution.hint
-            if failure is None:
-                try:
-                    result = self._keep(key, collect(folder, action), execution)
-                except ActionFailed as error:
-                    failure, hint = error.message, error.hint
-            if failure is not None and hint is None:
-                hint = hint_for(action, execution.message, self._tools.files.exists)
+            return
         outcome = ActionOutcome(
-            action=action,
-            source="ran" if failure is None else "failed",
+            action=work.action,
+            source="failed" if result is None else "ran",
             message=execution.message,
-            failure=failure,
-            hint=hint,
+            failure=execution.failure,
+            hint=execution.hint,
             start_s=start_s,
             wall_s=time.monotonic() - self._start - start_s,
         )
-        return _Done(index, outcome, result)
-
-    def _keep(self, key: str, files: Mapping[str, Path], execution: Execution) -> ActionResult:
-        outputs = []
-        for path, file in files.items():
-            executable = bool(file.stat().st_mode & stat.S_IXUSR)
-            blob = self._tools.blobs.take(file)
-            outputs.append(
-                StoredOutput(
-                    path, blob.digest.sha256, blob.digest.size_bytes, blob.guard, executable
-                )
-            )
-        result = ActionResult(tuple(outputs), execution.message, execution.wall_s)
-        self._tools.results.put(key, result)
-        return result
+        self._done.put(_Done(index, outcome, result))
 
     def _end(self, done: _Done, schedule: Schedule) -> None:
         self._running -= 1
@@ -242,10 +188,7 @@ class _Build:
     def _complete(
         self, index: int, outcome: ActionOutcome, result: ActionResult, schedule: Schedule
     ) -> None:
-        for output in result.outputs:
-            self._derived[output.path] = output.blob
-            if output.executable:
-                self._executable.add(output.path)
+        self._made.update((output.path, output) for output in result.outputs)
         schedule.done(index)
         self._report(outcome)
 
@@ -253,15 +196,24 @@ class _Build:
         self._outcomes.append(outcome)
         self._reporter.finished(outcome)
 
-    def _materialise(self) -> tuple[int, int]:
-        """Put the outputs of every target that is complete into `oxide-out`."""
+    def _complete_targets(self) -> frozenset[Label]:
+        """Requested targets all of whose outputs and files are there."""
+        made, wanted = self._made, self._graph.producer
+        return frozenset(
+            label
+            for label, outputs in self._graph.outputs.items()
+            if all(output.path in made for output in outputs)
+            and all(path in made for path in self._graph.files[label] if path in wanted)
+        )
+
+    def _materialise(self, complete: frozenset[Label]) -> tuple[int, int]:
+        """Put the outputs of the `complete` targets into `oxide-out`."""
         written = unchanged = 0
-        for outputs in self._graph.outputs.values():
-            if not all(output.path in self._derived for output in outputs):
-                continue
-            for output in outputs:
-                mode = 0o755 if output.path in self._executable else 0o644
-                if self._tools.tree.put(output.path, self._derived[output.path], mode=mode):
+        for label, outputs in self._graph.outputs.items():
+            for output in outputs if label in complete else ():
+                made = self._made[output.path]
+                mode = 0o755 if made.executable else 0o644
+                if self._tools.tree.put(output.path, made.blob, mode=mode):
                     written += 1
                 else:
                     unchanged += 1

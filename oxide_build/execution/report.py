@@ -47,10 +47,12 @@ class BuildReport:
 
     written    outputs that had to be put into `oxide-out`; `unchanged` were right already
     outputs    for each requested target the paths of its outputs
+    complete   the targets whose outputs are all there
     """
 
     outcomes: Sequence[ActionOutcome]
     outputs: Mapping[Label, Sequence[str]]
+    complete: frozenset[Label]
     notes: Mapping[Label, Mapping[str, str]] = field(default_factory=dict)
     written: int = 0
     unchanged: int = 0

@@ -78,6 +78,13 @@ def test_keep_going_builds_what_does_not_need_the_failure(rust_ws: Space) -> Non
     assert ran.exit_code == 4
     assert ran.actions["failed"] == 1
     assert ran.actions["skipped"] == 6
+    complete = {label: found["complete"] for label, found in ran.record["targets"].items()}
+    assert complete == {
+        "//bad:grid": False,
+        "//bad:twice": False,
+        "//k:grid": True,
+        "//k:twice": True,
+    }
     assert (rust_ws.root / "oxide-out/k/twice.sm_90.cubin").exists()
 
 

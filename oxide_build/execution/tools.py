@@ -1,0 +1,30 @@
+"""What a build works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from oxide_build.execution.output_tree import OutputTree
+from oxide_build.execution.runner import LocalRunner
+from oxide_build.execution.sandbox import Sandbox
+from oxide_build.load.files import WorkspaceFiles
+from oxide_build.store.blobs import BlobStore
+from oxide_build.store.file_states import FileStates
+from oxide_build.store.keys import KeyContext
+from oxide_build.store.results import ResultStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildTools:
+    """Everything that a build works with; made once by the command."""
+
+    files: WorkspaceFiles
+    states: FileStates
+    blobs: BlobStore
+    results: ResultStore
+    sandbox: Sandbox
+    runner: LocalRunner
+    tree: OutputTree
+    context: KeyContext
+    jobs: int
+    keep_going: bool = False

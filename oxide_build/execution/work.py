@@ -1,0 +1,66 @@
+"""One action that was not in the cache: run, checked, and what it made kept."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from oxide_build.errors import ActionFailed
+from oxide_build.execution.diagnostics import hint_for
+from oxide_build.execution.runner import Execution
+from oxide_build.execution.sandbox import collect
+from oxide_build.execution.tools import BuildTools
+from oxide_build.model.action import Action
+from oxide_build.model.digest import Digest
+from oxide_build.store.blobs import Blob
+from oxide_build.store.results import ActionResult, StoredOutput
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """An action, its key, and the identity of each of its inputs: sources, and what others made."""
+
+    action: Action
+    key: str
+    sources: Mapping[str, Digest]
+    derived: Mapping[str, Blob]
+
+
+def perform(work: Work, tools: BuildTools) -> tuple[Execution, ActionResult | None]:
+    """Run the action in a folder of its own; safe in any thread.
+
+    The result is None where it failed: a failure is never kept. Raises `DamagedBlob` where an
+    input is, `ActionFailed` where a source changed meanwhile, `InfrastructureError` for what the
+    machine refuses.
+    """
+    action = work.action
+    with tools.sandbox.folder(action, work.sources, work.derived, tools.context.trees) as folder:
+        execution = tools.runner.run(action, folder)
+        if execution.failure is None:
+            try:
+                files = collect(folder, action)
+            except ActionFailed as error:
+                execution = replace(execution, failure=error.message, hint=error.hint)
+            else:
+                return execution, _keep(work.key, files, execution, tools)
+    if execution.hint is None:
+        hint = hint_for(action, execution.message, tools.files.exists)
+        execution = replace(execution, hint=hint)
+    return execution, None
+
+
+def _keep(
+    key: str, files: Mapping[str, Path], execution: Execution, tools: BuildTools
+) -> ActionResult:
+    outputs = []
+    for path, file in files.items():
+        executable = bool(file.stat().st_mode & stat.S_IXUSR)
+        blob = tools.blobs.take(file)
+        outputs.append(
+            StoredOutput(path, blob.digest.sha256, blob.digest.size_bytes, blob.guard, executable)
+        )
+    result = ActionResult(tuple(outputs), execution.message, execution.wall_s)
+    tools.results.put(key, result)
+    return result
