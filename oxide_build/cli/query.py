@@ -146,6 +146,7 @@ def _plain(value: object) -> object:
 
 def _actions(session: Session, labels: list[Label]) -> dict[str, Any]:
     graph = session.analyse()
+    shown = set(labels)
     return {
         "notes": {
             str(label): dict(graph.notes[label]) for label in labels if graph.notes.get(label)
@@ -161,6 +162,6 @@ def _actions(session: Session, labels: list[Label]) -> dict[str, Any]:
                 "env": dict(action.env),
             }
             for action in graph.actions
-            if action.label in set(labels) or action.label.package == "toolchain"
+            if action.label in shown or action.label.package == "toolchain"
         ],
     }
