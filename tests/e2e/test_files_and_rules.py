@@ -223,3 +223,12 @@ def test_patterns_are_relative_to_the_folder_and_can_be_taken_away(words: Space)
     ran = words.oxide("build", "--json", "--", "//...", "-//w/deep/...")
     assert "//w/deep:deep" not in ran.record["targets"]
     assert "//w:upper" in ran.record["targets"]
+
+
+def test_two_targets_that_make_one_file_are_both_named(ws: Space) -> None:
+    ws.write("oxide.toml", '[workspace]\nname = "test"\nrules = ["//build/shout.bzl"]\n')
+    ws.write("build/shout.bzl", RULE.replace('ctx.name + ".txt"', '"same.txt"'))
+    ws.write("BUILD.toml", '[[shout]]\nname = "a"\ntext = "a"\n[[shout]]\nname = "b"\ntext = "b"\n')
+    ran = ws.oxide("build", "//...")
+    assert ran.exit_code == 3
+    assert "BUILD.toml:4: `//:b` and `//:a` both make `oxide-out/same.txt`" in ran.stderr
