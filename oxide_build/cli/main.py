@@ -19,6 +19,7 @@ from oxide_build.errors import OxideError, UsageError
 _COMMANDS = {
     "build": ("build", "Build targets: PTX, cubin and a record for each arch."),
     "query": ("query", "Show targets, what they need, who needs them, and their actions."),
+    "check": ("check", "Say whether compiler, CUDA, driver and archs go together."),
     "rules": ("rules", "Show the rules that a BUILD.toml may use, and their attributes."),
     "clean": ("clean", "Remove what builds left in this workspace."),
     "version": ("version", "Show the version of oxide_build and of what it runs on."),
@@ -36,6 +37,7 @@ Examples:
   oxide build //kernels/...            everything below a folder
   oxide build //kernels:saxpy --arch sm_90 --arch sm_100
   oxide query "deps(//kernels:saxpy)"  what a target needs
+  oxide check --cuda 12.3 --arch sm_100   does this go together, and if not, why
   oxide clean                          remove oxide-out
 
 \b

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-import tomli
-
-from oxide_build.errors import DefinitionError
+from oxide_build.model.arch import Arch
+from oxide_build.model.ptx import PtxVersion
+from oxide_build.resolution.driver_facts import DriverFacts, parse_drivers
+from oxide_build.resolution.fact_file import read_facts
+from oxide_build.resolution.gpu_facts import GpuFacts, parse_gpus
+from oxide_build.resolution.llvm_facts import LlvmFacts, parse_llvm
 from oxide_build.resolution.versions import numbers
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +36,15 @@ class Since:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RustRelease:
-    """A release: `nightlies` are the first and last archive dates that carry its number."""
+    """A release: `nightlies` are the first and last archive dates that carry its number.
+
+    `llvm_since` is the first nightly with `llvm` where the release began with another, if known.
+    """
 
     version: str
     llvm: int
     llvm_at_first: int
+    llvm_since: datetime.date | None
     stable: datetime.date
     nightlies: tuple[datetime.date, datetime.date]
 
@@ -55,6 +60,7 @@ class RustFacts:
     builtins_edition: str
     editions: tuple[tuple[str, Since], ...]
     target_cpu_is_modifier: Since
+    drops_old_gpus: Since
     thread_index_u32: Since
     missing: Mapping[datetime.date, tuple[str, ...]]
     complete: tuple[datetime.date, ...]
@@ -70,6 +76,26 @@ class RustFacts:
             if release.nightlies[0] <= date <= release.nightlies[1]:
                 return release
         return None
+
+    def llvm_of(self, version: str, date: datetime.date | None = None) -> int | None:
+        """LLVM's major in rustc `version`; a nightly also needs its archive `date`.
+
+        None for an unknown release, and for a night of a release that changed LLVM on a day that
+        is not known.
+        """
+        nightly = "-nightly" in version
+        release = self.release_of_night(date) if nightly and date else self.release(version)
+        if release is None:
+            return None
+        if release.llvm == release.llvm_at_first or not nightly:
+            return release.llvm
+        if date is None or release.llvm_since is None:
+            return None
+        return release.llvm if date >= release.llvm_since else release.llvm_at_first
+
+    def old_gpus_dropped_in(self, version: str, date: datetime.date | None = None) -> bool:
+        """Whether rustc `version` refuses sm_20 to sm_62."""
+        return self.drops_old_gpus.holds(version, date)
 
     def core_edition(self, version: str, date: datetime.date | None = None) -> str:
         """The edition of core's source; the newest known for versions that are not listed."""
@@ -121,12 +147,26 @@ class CudaFacts:
         return next((name for since, name in self.wheels if since <= wanted), self.wheels[0][1])
 
 
+# ptxas takes sm_70 from PTX 5.1 on, but LLVM writes what NVIDIA documents.
+_LLVM_FLOOR = {70: PtxVersion(6, 0)}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchFacts:
     """What GPU architectures need; see toolchains/arch.toml for the sources."""
 
     min_ptx: Mapping[str, str]
     families: Mapping[str, tuple[str, ...]]
+
+    def minimum(self, arch: Arch) -> PtxVersion | None:
+        """The lowest `.version` that ptxas takes for `arch`; None where nobody has probed it."""
+        text = self.min_ptx.get(str(arch))
+        return None if text is None else PtxVersion.parse(text)
+
+    def emitted(self, arch: Arch) -> PtxVersion | None:
+        """The `.version` that llc writes for `arch` when it is not told one."""
+        minimum = self.minimum(arch)
+        return None if minimum is None else max(minimum, _LLVM_FLOOR.get(arch.number, minimum))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,27 +176,22 @@ class Facts:
     rust: RustFacts
     cuda: CudaFacts
     arch: ArchFacts
+    llvm: LlvmFacts
+    drivers: DriverFacts
+    gpus: GpuFacts
 
     @classmethod
     def from_toml(cls, files: Mapping[str, bytes]) -> Facts:
-        """Read `rust.toml`, `cuda.toml` and `arch.toml`; raises `DefinitionError`."""
+        """Read all files by name; raises `DefinitionError`."""
+        ptx = read_facts(files, "ptx.toml", dict)
         return cls(
-            rust=_read(files, "rust.toml", _rust),
-            cuda=_read(files, "cuda.toml", _cuda),
-            arch=_read(files, "arch.toml", _arch),
+            rust=read_facts(files, "rust.toml", _rust),
+            cuda=read_facts(files, "cuda.toml", _cuda),
+            arch=read_facts(files, "arch.toml", _arch),
+            llvm=read_facts(files, "llvm.toml", parse_llvm),
+            drivers=read_facts(files, "drivers.toml", lambda data: parse_drivers(ptx, data)),
+            gpus=read_facts(files, "gpus.toml", parse_gpus),
         )
-
-
-def _read(files: Mapping[str, bytes], name: str, parse: Callable[[dict[str, Any]], T]) -> T:
-    """Parse one file; whatever is wrong with it is said with its name."""
-    if name not in files:
-        raise DefinitionError(f"toolchains/{name} is missing", hint="install oxide-build again")
-    try:
-        return parse(tomli.loads(files[name].decode("utf-8")))
-    except KeyError as error:
-        raise DefinitionError(f"toolchains/{name}: the key {error} is missing") from error
-    except (ValueError, TypeError, AttributeError) as error:
-        raise DefinitionError(f"toolchains/{name}: {error}") from error
 
 
 def _since(table: Mapping[str, Any], prefix: str = "") -> Since:
@@ -172,6 +207,7 @@ def _rust(data: dict[str, Any]) -> RustFacts:
                 version=row["version"],
                 llvm=row["llvm"],
                 llvm_at_first=row.get("llvm_at_first", row["llvm"]),
+                llvm_since=row.get("llvm_since"),
                 stable=row["stable"],
                 nightlies=(first, last),
             )
@@ -184,6 +220,7 @@ def _rust(data: dict[str, Any]) -> RustFacts:
         builtins_edition=data["builtins"]["edition"],
         editions=tuple((row["edition"], _since(row)) for row in data["core_edition"]),
         target_cpu_is_modifier=_since(data["target_cpu_is_modifier"]),
+        drops_old_gpus=_since(data["drops_old_gpus"]),
         thread_index_u32=_since(data["thread_index_u32"]),
         missing={row["date"]: tuple(row["components"]) for row in data["missing"]},
         complete=tuple(data["complete"]["nightlies"]),

@@ -1,0 +1,235 @@
+"""Choosing a compiler and a toolkit for each arch, or saying why none fits: a pure function."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from oxide_build.model.arch import Arch, ArchRequest
+from oxide_build.model.ptx import PtxVersion
+from oxide_build.resolution.candidates import (
+    CudaCandidate,
+    RustCandidate,
+    all_cuda,
+    cuda_candidates,
+    release_order,
+    rust_candidates,
+)
+from oxide_build.resolution.fact_file import Evidence
+from oxide_build.resolution.facts import Facts
+from oxide_build.resolution.predicates import (
+    Case,
+    Deployment,
+    Exclusion,
+    cubin_problem,
+    exclusions,
+    ptx_problem,
+)
+from oxide_build.resolution.versions import CudaSpec, RustSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirements:
+    """What is asked for: compilers, toolkits, archs, where it must load, and a PTX version."""
+
+    rust: RustSpec
+    cuda: CudaSpec
+    archs: tuple[ArchRequest, ...]
+    deployment: Deployment = field(default_factory=Deployment)
+    ptx: PtxVersion | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What builds `request`: its case satisfies every predicate. `warnings` are the forms that do
+    not load on the driver although another one does."""
+
+    request: ArchRequest
+    rust: RustCandidate
+    cuda: CudaCandidate
+    ptx: PtxVersion | None
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why nothing builds `request`.
+
+    excluded  every candidate's name with what speaks against it, the first being the main reason
+    changes   single changes that were tried and work, the cheapest first
+    """
+
+    request: ArchRequest
+    excluded: tuple[tuple[str, tuple[Exclusion, ...]], ...]
+    changes: tuple[str, ...]
+
+    @property
+    def main(self) -> str:
+        """The reason to tell first: that of the candidate which came furthest."""
+        return min((found for _, found in self.excluded), key=len)[0].sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """A verdict for each arch that was asked for, in order."""
+
+    verdicts: tuple[Choice | Refusal, ...]
+
+    @property
+    def ok(self) -> bool:
+        return all(isinstance(each, Choice) for each in self.verdicts)
+
+
+def resolve(
+    wanted: Requirements,
+    rust: Sequence[RustCandidate],
+    cuda: Sequence[CudaCandidate],
+    facts: Facts,
+) -> Resolution:
+    """The first pair of candidates that fits all archs, else the first that fits each.
+
+    Candidates come in order of preference. One pair for all is preferred because every further
+    compiler means another core and another front-end run. O(rust x cuda x archs).
+    """
+    pairs = list(itertools.product(rust, cuda))
+    common = next(
+        (pair for pair in pairs if all(_fits(wanted, r, *pair, facts) for r in wanted.archs)), None
+    )
+    verdicts: list[Choice | Refusal] = []
+    for request in wanted.archs:
+        pair = common or next((p for p in pairs if _fits(wanted, request, *p, facts)), None)
+        if pair is not None:
+            verdicts.append(_choice(_case(wanted, request, *pair, facts)))
+        else:
+            verdicts.append(_refusal(wanted, request, rust, cuda, facts))
+    return Resolution(verdicts=tuple(verdicts))
+
+
+def resolve_known(wanted: Requirements, facts: Facts) -> Resolution:
+    """`resolve` among everything that the facts know: needs no machine."""
+    return resolve(
+        wanted, rust_candidates(facts, wanted.rust), cuda_candidates(facts, wanted.cuda), facts
+    )
+
+
+def _case(
+    wanted: Requirements,
+    request: ArchRequest,
+    rust: RustCandidate,
+    cuda: CudaCandidate,
+    facts: Facts,
+) -> Case:
+    return Case(
+        request=request,
+        rust=rust,
+        cuda=cuda,
+        deployment=wanted.deployment,
+        ptx=wanted.ptx,
+        facts=facts,
+    )
+
+
+def _fits(
+    wanted: Requirements,
+    request: ArchRequest,
+    rust: RustCandidate,
+    cuda: CudaCandidate,
+    facts: Facts,
+) -> bool:
+    return next(exclusions(_case(wanted, request, rust, cuda, facts)), None) is None
+
+
+def _choice(case: Case) -> Choice:
+    forms = ((case.request.cubin, cubin_problem), (case.request.ptx, ptx_problem))
+    found = [problem(case) for kept, problem in forms if kept]
+    return Choice(
+        request=case.request,
+        rust=case.rust,
+        cuda=case.cuda,
+        ptx=case.written,
+        warnings=tuple(each[0] for each in found if each is not None),
+    )
+
+
+def _refusal(
+    wanted: Requirements,
+    request: ArchRequest,
+    rust: Sequence[RustCandidate],
+    cuda: Sequence[CudaCandidate],
+    facts: Facts,
+) -> Refusal:
+    excluded: list[tuple[str, tuple[Exclusion, ...]]] = []
+    for one, other in itertools.product(rust, cuda):
+        found = tuple(exclusions(_case(wanted, request, one, other, facts)))
+        excluded.append((f"{one.name} with {other.name}", found))
+    for name, candidates in ((f"rust {wanted.rust}", rust), (f"cuda {wanted.cuda}", cuda)):
+        if not candidates:
+            excluded.append((name, (_nothing(name),)))
+    return Refusal(
+        request=request,
+        excluded=tuple(excluded),
+        changes=tuple(_changes(wanted, request, facts)),
+    )
+
+
+def _nothing(name: str) -> Exclusion:
+    return Exclusion(
+        subject=name.split()[0],
+        predicate="candidate-known",
+        sentence=f"nothing that is known matches `{name}`",
+        evidence=Evidence(how="inferred", source="toolchains/rust.toml and toolchains/cuda.toml"),
+    )
+
+
+def _changes(wanted: Requirements, request: ArchRequest, facts: Facts) -> Iterator[str]:
+    """Single changes that make `request` build; each was tried."""
+
+    def works(changed: Requirements) -> bool:
+        return resolve_quick(replace(changed, archs=(request,)), facts)
+
+    kits = sorted({each.release for each in all_cuda(facts)}, key=release_order)
+    fitting = [r for r in kits if works(replace(wanted, cuda=CudaSpec.parse(r)))]
+    if fitting:
+        yield f"move CUDA to {_span(fitting, kits)}"
+    releases = [each.version for each in facts.rust.releases]
+    fitting = [r for r in releases if works(replace(wanted, rust=RustSpec.parse(r)))]
+    if fitting:
+        yield f"move rustc to {_span(fitting, releases)}"
+    gpu = wanted.deployment.gpu
+    if gpu is not None:
+        other = replace(request, arch=Arch(gpu.number))
+        if other != request and resolve_quick(replace(wanted, archs=(other,)), facts):
+            yield f"build for {other.arch}"
+    driver = wanted.deployment.driver
+    if driver is not None:
+        branches = sorted({r.branch for r in facts.drivers.ptx if r.branch})
+        for branch in branches:
+            moved = replace(wanted.deployment, driver=facts.drivers.of(str(branch)))
+            if branch > driver.branch and works(replace(wanted, deployment=moved)):
+                yield f"require driver {branch} or later"
+                break
+    if wanted.ptx is not None and works(replace(wanted, ptx=None)):
+        yield f"do not ask for PTX {wanted.ptx}"
+    yield f"drop {request.arch}"
+
+
+def _span(fitting: Sequence[str], known: Sequence[str]) -> str:
+    """`12.8 or later`, `12.8 to 12.9`, `1.96 or earlier`; both ascend."""
+    if len(fitting) == 1 and fitting[0] != known[-1]:
+        return fitting[0]
+    if fitting[-1] == known[-1]:
+        return f"{fitting[0]} or later"
+    if fitting[0] == known[0]:
+        return f"{fitting[-1]} or earlier"
+    return f"{fitting[0]} to {fitting[-1]}"
+
+
+def resolve_quick(wanted: Requirements, facts: Facts) -> bool:
+    """Whether some known pair fits all archs of `wanted`."""
+    pairs = itertools.product(
+        rust_candidates(facts, wanted.rust), cuda_candidates(facts, wanted.cuda)
+    )
+    return any(
+        all(_fits(wanted, request, *pair, facts) for request in wanted.archs) for pair in pairs
+    )

@@ -1,0 +1,166 @@
+"""Verdicts on real combinations, and what they say."""
+
+from __future__ import annotations
+
+import pytest
+
+from oxide_build.cli.check import as_record
+from oxide_build.cli.toolchains import load_facts
+from oxide_build.model.arch import Arch, ArchRequest
+from oxide_build.model.ptx import PtxVersion
+from oxide_build.resolution.facts import Facts
+from oxide_build.resolution.predicates import PREDICATES, Deployment
+from oxide_build.resolution.resolver import (
+    Choice,
+    Refusal,
+    Requirements,
+    Resolution,
+    resolve,
+    resolve_known,
+)
+from oxide_build.resolution.versions import CudaSpec, RustSpec
+
+
+@pytest.fixture(scope="module")
+def facts() -> Facts:
+    return load_facts()
+
+
+def check(
+    facts: Facts,
+    rust: str,
+    cuda: str,
+    *archs: str,
+    driver: str | None = None,
+    gpu: str | None = None,
+    ptx: str | None = None,
+) -> Resolution:
+    wanted = Requirements(
+        rust=RustSpec.parse(rust),
+        cuda=CudaSpec.parse(cuda),
+        archs=tuple(ArchRequest.parse(arch) for arch in archs),
+        deployment=Deployment(
+            driver=facts.drivers.of(driver) if driver else None,
+            gpu=facts.gpus.find(gpu) if gpu else None,
+        ),
+        ptx=PtxVersion.parse(ptx) if ptx else None,
+    )
+    return resolve_known(wanted, facts)
+
+
+def refusal(facts: Facts, *args: str, **more: str) -> Refusal:
+    (found,) = check(facts, *args, **more).verdicts
+    assert isinstance(found, Refusal)
+    return found
+
+
+def test_the_case_that_cost_a_weekend(facts: Facts) -> None:
+    old, new = check(facts, "nightly-2026-04-03", "12.3", "sm_90a", "sm_100").verdicts
+    assert isinstance(old, Choice)
+    assert (str(old.ptx), old.cuda.version) == ("8.0", "12.3.107")
+    assert isinstance(new, Refusal)
+    assert new.main == "ptxas 12.3.107 does not know sm_100: CUDA 12.8 is the first that does"
+    assert new.changes == ("move CUDA to 12.8 or later", "drop sm_100")
+
+
+def test_an_old_driver_limits_what_helps(facts: Facts) -> None:
+    found = refusal(facts, "nightly-2026-04-03", "12.3", "sm_100", driver="545")
+    # 12.8 and 12.9 make cubins that 545 loads; those of 13.x want 580, and PTX 8.6 wants 565.
+    assert found.changes[0] == "move CUDA to 12.8 to 12.9"
+
+
+@pytest.mark.parametrize(
+    ("args", "more", "reason", "change"),
+    [
+        (("1.85", "13.0", "sm_90"), {}, "no compiler_builtins", "move rustc to 1.89 or later"),
+        (("1.97", "12.9", "sm_61"), {}, "1.97 dropped everything before sm_70", "1.96"),
+        (("1.92", "13.0", "sm_110"), {}, "LLVM 21, which does not know sm_110", "1.95 or later"),
+        (("1.96", "13.0", "sm_70"), {}, "CUDA 12.9 was the last that did", "12.9 or earlier"),
+        (("1.96", "13.0", "sm_101"), {}, "it is called sm_110", "move CUDA to 12.8 to 12.9"),
+        (("1.96", "12.9", "sm_110"), {}, "it is called sm_101", "move CUDA to 13.0 or later"),
+        (("1.96", "13.0", "sm_107"), {}, "would warn, exit 0", "drop sm_107"),
+        (("1.96", "13.4", "sm_90"), {"ptx": "9.1"}, "ignore +ptx91", "rustc to 1.99 or later"),
+        (("1.96", "13.0", "sm_90"), {"ptx": "7.0"}, "llc ends with an error", "ask for PTX 7.0"),
+        (("1.92", "13.0", "sm_90"), {"ptx": "7.0"}, "writes 7.8 without a word", "PTX 7.0"),
+        (("1.96", "13.0", "sm_90"), {"ptx": "6.6"}, "there never was a PTX 6.6", "PTX 6.6"),
+        (("1.99", "12.3", "sm_90"), {"ptx": "8.4"}, "takes up to 8.3", "CUDA to 12.4 or later"),
+        (("1.96", "13.0", "100-virtual"), {"driver": "535"}, "error 222", "require driver 565"),
+        (("1.96", "13.0", "90-real"), {"driver": "535"}, "needs driver 580", "to 11.8 to 12.9"),
+        (("1.96", "13.0", "sm_90"), {"gpu": "L4"}, "does not run on sm_89", "build for sm_89"),
+        (("1.96", "13.0", "90-real"), {"gpu": "B200"}, "the cubin for sm_90", "build for sm_100"),
+        (("1.96", "12.9", "sm_70"), {"gpu": "V100", "driver": "590"}, "R580 was the last", "drop"),
+        (("nightly-2020-01-01", "13.0", "sm_90"), {}, "nothing is known of", "move rustc"),
+    ],
+)  # fmt: skip
+def test_each_predicate_says_why_and_what_would_do(
+    facts: Facts, args: tuple[str, ...], more: dict[str, str], reason: str, change: str
+) -> None:
+    found = refusal(facts, *args, **more)
+    assert reason in found.main
+    assert any(change in each for each in found.changes), found.changes
+
+
+@pytest.mark.parametrize(
+    ("arch", "gpu", "runs"),
+    [
+        ("sm_90a", "H100", True),
+        ("sm_80", "H100", True),
+        ("100f", "B300", True),
+        ("100f", "RTX 5090", False),
+        ("100a", "B300", False),
+        ("86-real", "L4", True),
+        ("80-real", "H100", False),
+        ("90-virtual", "B200", True),
+    ],
+)
+def test_code_runs_where_the_suffix_rules_say(
+    facts: Facts, arch: str, gpu: str, runs: bool
+) -> None:
+    assert check(facts, ">=1.95", "13.0", arch, gpu=gpu).ok is runs
+
+
+def test_a_form_that_does_not_load_is_a_warning_where_another_does(facts: Facts) -> None:
+    (found,) = check(facts, "1.96", "13.0", "sm_90", driver="535").verdicts
+    assert isinstance(found, Choice)
+    assert "a cubin of CUDA 13.0 needs driver 580" in found.warnings[0]
+
+
+def test_one_pair_for_all_archs_is_preferred(facts: Facts) -> None:
+    both = check(facts, ">=1.95", ">=12.8", "sm_70", "sm_120").verdicts
+    assert {each.cuda.release for each in both if isinstance(each, Choice)} == {"12.9"}
+    apart = check(facts, ">=1.95", ">=12.8", "sm_70", "sm_110").verdicts
+    assert [each.cuda.release for each in apart if isinstance(each, Choice)] == ["12.9", "13.0"]
+
+
+def test_borrowed_tools_are_of_the_same_llvm_or_newer(facts: Facts) -> None:
+    (found,) = check(facts, "nightly-2026-08-28", "13.0", "sm_90").verdicts
+    assert isinstance(found, Choice)
+    assert found.rust.llvm == found.rust.tools_llvm == 23
+
+
+def test_a_requirement_that_nothing_meets_is_named(facts: Facts) -> None:
+    found = refusal(facts, ">=3", "13.0", "sm_90")
+    assert "nothing that is known matches `rust >=3`" in found.main
+    assert (
+        resolve(
+            Requirements(
+                rust=RustSpec.parse("1.96"),
+                cuda=CudaSpec.parse("13.0"),
+                archs=(ArchRequest(Arch(90)),),
+            ),
+            (),
+            (),
+            facts,
+        )
+        .verdicts[0]
+        .excluded
+    )  # type: ignore[union-attr]
+
+
+def test_the_record_names_every_candidate_with_its_evidence(facts: Facts) -> None:
+    record = as_record(check(facts, ">=1.95,<1.97", "12.3", "sm_100"))
+    (arch,) = record["archs"]
+    assert len(arch["candidates"]) == 2
+    for candidate in arch["candidates"]:
+        assert all(each["how"] and each["source"] for each in candidate["excluded_by"])
+        assert all(each["predicate"] in PREDICATES for each in candidate["excluded_by"])
