@@ -18,7 +18,13 @@ from oxide_build.analysis.starlark_rules import BUILTIN
 from oxide_build.cli.folders import Folders
 from oxide_build.cli.toolchains import Toolchains
 from oxide_build.content import content_root
-from oxide_build.errors import DefinitionError, DeviceError, OxideError, UsageError
+from oxide_build.errors import (
+    DefinitionError,
+    DeviceError,
+    OxideError,
+    ToolchainError,
+    UsageError,
+)
 from oxide_build.execution.output_tree import OutputTree
 from oxide_build.execution.runner import LocalRunner
 from oxide_build.execution.sandbox import Sandbox
@@ -46,8 +52,8 @@ _RULE_FILE_LIMIT_BYTES = 1 << 20
 class Request:
     """What the command line asks for.
 
-    `archs` (spellings) replace those of the targets; `rust` and `cuda` replace what `oxide.toml`
-    requires.
+    `archs` (spellings) replace those of the targets; `rust`, `cuda` and `min_driver` replace what
+    `oxide.toml` requires.
     """
 
     patterns: tuple[str, ...]
@@ -55,6 +61,7 @@ class Request:
     configs: tuple[str, ...] = ()
     rust: str | None = None
     cuda: str | None = None
+    min_driver: str | None = None
     offline: bool = False
     jobs: int = 0
     keep_going: bool = False
@@ -125,14 +132,18 @@ class Session:
 
         spellings = self.request.archs or target.archs
         try:
-            return expand_archs(spellings, self.toolchains.known_archs(), native_arch)
-        except (UsageError, DefinitionError, DeviceError) as error:
+            requests = expand_archs(spellings, self.toolchains.known_archs(), native_arch)
+            for request in requests:
+                self.toolchains.check(request)
+        except (UsageError, DefinitionError, DeviceError, ToolchainError) as error:
             if self.request.archs:
                 raise
-            wrapped = DeviceError if isinstance(error, DeviceError) else DefinitionError
+            kept = (DeviceError, ToolchainError)
+            wrapped = type(error) if isinstance(error, kept) else DefinitionError
             raise wrapped(
                 f"{target.location}: `archs` of `{target.label}`: {error.message}", hint=error.hint
             ) from None
+        return requests
 
     def _scan(self, path: str, words: tuple[str, ...]) -> tuple[str, ...]:
         data = self.files.read(path, limit_bytes=None)
@@ -172,7 +183,12 @@ def open_session(start: Path, request: Request, reporter: FetchReporter) -> Sess
         folders=folders,
         processes=processes,
         toolchains=Toolchains(
-            requirements, folders.store, processes, offline=request.offline, reporter=reporter
+            requirements,
+            folders.store,
+            processes,
+            min_driver=request.min_driver or workspace.min_driver,
+            offline=request.offline,
+            reporter=reporter,
         ),
         states=_file_states(root, folders),
     )

@@ -10,12 +10,15 @@ from pathlib import Path
 from oxide_build.content import content_root
 from oxide_build.errors import ToolchainError
 from oxide_build.host.process import ProcessGroup
-from oxide_build.model.arch import Arch
+from oxide_build.model.arch import Arch, ArchRequest
 from oxide_build.model.toolchain import Toolchain
 from oxide_build.model.workspace import ToolchainRequirements
 from oxide_build.provision.providers import provide, standard_providers
 from oxide_build.provision.reporter import FetchReporter
+from oxide_build.resolution.candidates import probed_cuda, probed_rust
 from oxide_build.resolution.facts import Facts
+from oxide_build.resolution.predicates import Case, Deployment, exclusions
+from oxide_build.resolution.resolver import Requirements, changes
 from oxide_build.resolution.versions import CudaSpec, RustSpec
 
 _WHO = {"rust": "rustc", "cuda": "ptxas"}
@@ -30,6 +33,7 @@ class Toolchains:
         store: Path,
         processes: ProcessGroup,
         *,
+        min_driver: str | None,
         offline: bool,
         reporter: FetchReporter,
     ) -> None:
@@ -38,7 +42,9 @@ class Toolchains:
         self._processes = processes
         self._offline = offline
         self._reporter = reporter
+        self._min_driver = min_driver
         self._found: dict[str, Toolchain] = {}
+        self._checked: set[ArchRequest] = set()
 
     def for_arch(self, kind: str, arch: Arch | None) -> Toolchain:
         """The toolchain of `kind`; raises `ToolchainError` where it does not know `arch`.
@@ -50,6 +56,38 @@ class Toolchains:
         if arch is not None and str(arch) not in toolchain.archs:
             raise _unknown_arch(toolchain, arch)
         return toolchain
+
+    def check(self, request: ArchRequest) -> None:
+        """Raise `ToolchainError` where what is built for `request` could not be assembled or
+        would not load on the deployment floor; nothing has been compiled then.
+
+        It is asked with what the tools said of themselves, not with what is tabulated.
+        """
+        if request in self._checked:
+            return
+        rust, cuda = self.for_arch("rust", request.arch), self.for_arch("cuda", request.arch)
+        facts = load_facts()
+        deployment = Deployment(
+            driver=None if self._min_driver is None else facts.drivers.of(self._min_driver)
+        )
+        case = Case(
+            request=request,
+            rust=probed_rust(rust),
+            cuda=probed_cuda(cuda),
+            deployment=deployment,
+            ptx=None,
+            facts=facts,
+        )
+        found = next(exclusions(case, subjects=frozenset({"cuda", "driver"})), None)
+        if found is not None:
+            wanted = Requirements(
+                rust=RustSpec.parse(self._requirements.rust),
+                cuda=CudaSpec.parse(self._requirements.cuda),
+                archs=(request,),
+                deployment=deployment,
+            )
+            raise ToolchainError(found.sentence, hint=", or ".join(changes(wanted, request, facts)))
+        self._checked.add(request)
 
     def known_archs(self) -> Iterable[Arch]:
         """Archs that both rustc and ptxas accept; resolved only if somebody iterates."""

@@ -33,6 +33,10 @@ PROVIDERS = ("rustup", "apt", "pypi", "system")
 _WORKSPACE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\Z")
 
 
+_TABLES = ("workspace", "toolchain", "deploy", "config")
+_DRIVER = re.compile(r"\d{3}(?:\.\d{1,4}){0,2}\Z", re.ASCII)
+
+
 def find_workspace(start: Path) -> Path:
     """The nearest folder with an `oxide.toml`, from `start` upward; raises `UsageError`."""
     begin = start.resolve()
@@ -58,13 +62,15 @@ def parse_workspace(root: str, data: bytes) -> Workspace:
     problems = Problems()
     top = Table(file, (), file.values, problems)
     for key in file.values:
-        if key not in ("workspace", "toolchain", "config"):
-            hint = suggestion(key, ("workspace", "toolchain", "config"), what="tables")
+        if key not in _TABLES:
+            hint = suggestion(key, _TABLES, what="tables")
             top.error(key, f"unknown key {shown(key)}", hint=hint)
     config = top.table("config")
     configs = _configs(config) if config is not None else {}
     toolchain = top.table("toolchain")
     requirements = _toolchain(toolchain) if toolchain is not None else ToolchainRequirements()
+    deploy = top.table("deploy")
+    min_driver = _min_driver(deploy) if deploy is not None else None
     table = top.table("workspace")
     if table is None:
         if "workspace" not in file.values:
@@ -87,6 +93,7 @@ def parse_workspace(root: str, data: bytes) -> Workspace:
         default_visibility=tuple(visibility(text, "") for text in shared or (PUBLIC,)),
         rules=rules or (),
         toolchain=requirements,
+        min_driver=min_driver,
         configs=configs,
     )
 
@@ -114,6 +121,16 @@ def _toolchain(table: Table) -> ToolchainRequirements:
         cuda=_requirement(table, "cuda", standard.cuda),
         providers=providers or standard.providers,
     )
+
+
+def _min_driver(table: Table) -> str | None:
+    table.check_keys(("min_driver",))
+    value = table.string("min_driver")
+    if value is not None and not _DRIVER.match(value):
+        hint = "write a branch (`535`) or a version (`535.54.03`)"
+        what = f"`min_driver` of {table.name} is not a driver version: {shown(value)}"
+        table.error("min_driver", what, hint=hint)
+    return value
 
 
 def _requirement(table: Table, key: str, standard: str) -> str:

@@ -29,7 +29,10 @@ class ToolchainRequirements:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
-    """A workspace: its root folder (absolute) and the values of its `oxide.toml`."""
+    """A workspace: its root folder (absolute) and the values of its `oxide.toml`.
+
+    `min_driver` is the deployment floor: the oldest driver that must load what is built.
+    """
 
     root: str
     name: str
@@ -37,4 +40,5 @@ class Workspace:
     default_visibility: tuple[str, ...] = ("//visibility:public",)
     rules: tuple[str, ...] = ()
     toolchain: ToolchainRequirements = field(default_factory=ToolchainRequirements)
+    min_driver: str | None = None
     configs: Mapping[str, ConfigSetting] = field(default_factory=dict)

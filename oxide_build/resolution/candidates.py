@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from oxide_build.model.ptx import PtxVersion
+from oxide_build.model.toolchain import Toolchain
 from oxide_build.resolution.fact_file import Evidence
 from oxide_build.resolution.facts import Facts
 from oxide_build.resolution.versions import CudaSpec, RustSpec, numbers
@@ -86,6 +87,33 @@ def all_cuda(facts: Facts) -> Iterator[CudaCandidate]:
             archs=frozenset(kit.archs),
             evidence=_PROBED,
         )
+
+
+def probed_rust(toolchain: Toolchain) -> RustCandidate:
+    """A rustc that is here, by what it said of itself."""
+    date = None
+    if toolchain.spec.startswith("nightly-"):
+        date = datetime.date.fromisoformat(toolchain.spec.removeprefix("nightly-"))
+    return RustCandidate(
+        spec=toolchain.spec,
+        version=toolchain.version,
+        date=date,
+        llvm=int(str(toolchain.facts["llvm_major"])),
+        tools_llvm=numbers(str(toolchain.facts["llvm_tools"]))[0],
+        lacks=(),
+        evidence=Evidence(how="measured", source=f"asked {toolchain.origin}"),
+    )
+
+
+def probed_cuda(toolchain: Toolchain) -> CudaCandidate:
+    """A ptxas that is here, by what it said of itself."""
+    return CudaCandidate(
+        version=toolchain.version,
+        release=str(toolchain.facts["release"]),
+        max_ptx=PtxVersion.parse(str(toolchain.facts["max_ptx"])),
+        archs=frozenset(toolchain.archs),
+        evidence=Evidence(how="measured", source=f"asked {toolchain.origin}"),
+    )
 
 
 def _names(spec: CudaSpec, candidate: CudaCandidate) -> bool:

@@ -169,7 +169,7 @@ def _refusal(
     return Refusal(
         request=request,
         excluded=tuple(excluded),
-        changes=tuple(_changes(wanted, request, facts)),
+        changes=tuple(changes(wanted, request, facts)),
     )
 
 
@@ -182,7 +182,7 @@ def _nothing(name: str) -> Exclusion:
     )
 
 
-def _changes(wanted: Requirements, request: ArchRequest, facts: Facts) -> Iterator[str]:
+def changes(wanted: Requirements, request: ArchRequest, facts: Facts) -> Iterator[str]:
     """Single changes that make `request` build; each was tried."""
 
     def works(changed: Requirements) -> bool:
