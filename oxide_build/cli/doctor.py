@@ -1,0 +1,90 @@
+"""`oxide doctor`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from oxide_build.cli.options import graph_options, split
+
+_HELP = """Look at the machine and the workspace, and say what is missing and how to have it.
+
+Fetches nothing. Exit code 0 unless something that the workspace needs is missing; a GPU is not
+needed to build. Outside a workspace it looks at the machine alone.
+
+\b
+Examples:
+  oxide doctor
+  oxide doctor //kernels/... --arch sm_90a --json
+"""
+
+
+@click.command("doctor", help=_HELP)
+@click.argument("patterns", nargs=-1)
+@graph_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    patterns: tuple[str, ...],
+    archs: tuple[str, ...],
+    configs: tuple[str, ...],
+    rust: str | None,
+    cuda: str | None,
+    offline: bool,
+    as_json: bool,
+) -> int:
+    from oxide_build.cli import machine_checks
+    from oxide_build.cli.findings import Finding, as_record, lines, worst
+    from oxide_build.cli.folders import Folders
+    from oxide_build.cli.progress import FetchProgress
+    from oxide_build.cli.session import Request, open_session
+    from oxide_build.cli.toolchain_checks import targets, toolchains
+    from oxide_build.cli.toolchains import load_facts
+    from oxide_build.device.gpus import inspect_driver
+    from oxide_build.errors import OxideError, ToolchainError
+    from oxide_build.load.workspace_file import find_workspace
+
+    folders = Folders.find()
+    findings = [
+        *machine_checks.own(),
+        *machine_checks.folders(folders),
+        *machine_checks.private_folder(folders),
+        *machine_checks.driver(inspect_driver(), load_facts()),
+    ]
+    request = Request(
+        patterns=patterns or ("//...",),
+        archs=split(archs),
+        configs=split(configs),
+        rust=rust,
+        cuda=cuda,
+        offline=True,
+    )
+    try:
+        find_workspace(Path.cwd())
+    except OxideError:
+        findings.append(
+            Finding(section="workspace", status="note", text="there is no workspace here")
+        )
+    else:
+        try:
+            session = open_session(Path.cwd(), request, FetchProgress())
+        except OxideError as error:
+            findings.append(
+                Finding(
+                    section="workspace",
+                    status="missing",
+                    text=error.message,
+                    fix=error.hint or "",
+                )
+            )
+        else:
+            found = list(toolchains(session))
+            findings += found
+            if not worst(found):
+                findings += targets(session)
+    if as_json:
+        click.echo(json.dumps(as_record(findings), indent=2))
+    else:
+        click.echo("\n".join(lines(findings)))
+    return ToolchainError.exit_code if worst(findings) else 0
