@@ -16,7 +16,7 @@ from oxide_build.analysis.configure import configure
 from oxide_build.analysis.rule_set import RuleSet
 from oxide_build.analysis.starlark_rules import BUILTIN
 from oxide_build.cli.folders import Folders
-from oxide_build.cli.toolchains import Toolchains
+from oxide_build.cli.toolchains import Toolchains, read_lock
 from oxide_build.content import content_root
 from oxide_build.errors import (
     DefinitionError,
@@ -53,7 +53,7 @@ class Request:
     """What the command line asks for.
 
     `archs` (spellings) replace those of the targets; `rust`, `cuda` and `min_driver` replace what
-    `oxide.toml` requires.
+    `oxide.toml` requires. Who asks for another `rust` or `cuda` is not held to `oxide.lock`.
     """
 
     patterns: tuple[str, ...]
@@ -186,6 +186,7 @@ def open_session(start: Path, request: Request, reporter: FetchReporter) -> Sess
             requirements,
             folders.store,
             processes,
+            lock=None if request.rust or request.cuda else read_lock(files),
             min_driver=request.min_driver or workspace.min_driver,
             offline=request.offline,
             reporter=reporter,

@@ -7,7 +7,9 @@ import importlib
 import click
 
 _COMMANDS = {
-    "bisect": ("bisect", "Find the first nightly with which a target loses a property."),
+    "lock": ("lock", "lock_command", "Write oxide.lock for this kind of host."),
+    "update": ("lock", "update_command", "Choose anew and write oxide.lock."),
+    "bisect": ("bisect", "command", "Find the first nightly with which a target loses a property."),
 }
 
 
@@ -18,13 +20,15 @@ class _Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module = importlib.import_module(f"oxide_build.cli.{_COMMANDS[cmd_name][0]}")
-        found: click.Command = module.command
+        name, attribute, _ = _COMMANDS[cmd_name]
+        found: click.Command = getattr(
+            importlib.import_module(f"oxide_build.cli.{name}"), attribute
+        )
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+            formatter.write_dl([(name, text) for name, (*_, text) in _COMMANDS.items()])
 
 
 command = _Group("toolchain", help="Work with toolchains.")

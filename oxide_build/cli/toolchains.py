@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import os
+import platform
 from collections.abc import Iterable
 from pathlib import Path
 
 from oxide_build.content import content_root
 from oxide_build.errors import ToolchainError
 from oxide_build.host.process import ProcessGroup
+from oxide_build.load.files import WorkspaceFiles
 from oxide_build.model.arch import Arch, ArchRequest
 from oxide_build.model.toolchain import Toolchain
 from oxide_build.model.workspace import ToolchainRequirements
@@ -17,9 +19,10 @@ from oxide_build.provision.providers import provide, standard_providers
 from oxide_build.provision.reporter import FetchReporter
 from oxide_build.resolution.candidates import probed_cuda, probed_rust
 from oxide_build.resolution.facts import Facts
+from oxide_build.resolution.lock import LOCK_FILE, Lock
 from oxide_build.resolution.predicates import Case, Deployment, exclusions
 from oxide_build.resolution.resolver import Requirements, changes
-from oxide_build.resolution.versions import CudaSpec, RustSpec
+from oxide_build.resolution.versions import CudaSpec, RustSpec, parse_spec
 
 _WHO = {"rust": "rustc", "cuda": "ptxas"}
 
@@ -33,6 +36,7 @@ class Toolchains:
         store: Path,
         processes: ProcessGroup,
         *,
+        lock: Lock | None,
         min_driver: str | None,
         offline: bool,
         reporter: FetchReporter,
@@ -42,6 +46,7 @@ class Toolchains:
         self._processes = processes
         self._offline = offline
         self._reporter = reporter
+        self._lock = lock
         self._min_driver = min_driver
         self._found: dict[str, Toolchain] = {}
         self._checked: set[ArchRequest] = set()
@@ -102,20 +107,39 @@ class Toolchains:
 
     def _get(self, kind: str) -> Toolchain:
         if kind not in self._found:
-            wanted = self._requirements
+            requirement = getattr(self._requirements, kind)
+            entry = None if self._lock is None else self._lock.find(kind, host())
+            if entry is not None:
+                entry.check_fresh(requirement)
             facts = load_facts()
             providers = standard_providers(
-                wanted.providers,
+                self._requirements.providers if entry is None else (entry.provider,),
                 store_root=self._store,
                 environ=os.environ,
                 processes=self._processes,
                 facts=facts,
             )
-            spec = RustSpec.parse(wanted.rust) if kind == "rust" else CudaSpec.parse(wanted.cuda)
-            self._found[kind] = provide(
-                kind, spec, providers, offline=self._offline, reporter=self._reporter
+            found = provide(
+                kind,
+                parse_spec(kind, entry.spec if entry else requirement),
+                providers,
+                offline=self._offline,
+                reporter=self._reporter,
             )
+            if entry is not None:
+                entry.check_same(found)
+            self._found[kind] = found
         return self._found[kind]
+
+
+def host() -> str:
+    """The kind of machine that tools run on: "x86_64-linux"."""
+    return f"{platform.machine()}-{platform.system()}".lower()
+
+
+def read_lock(files: WorkspaceFiles) -> Lock | None:
+    """The workspace's `oxide.lock`, None where there is none; raises `DefinitionError`."""
+    return Lock.parse(files.read(LOCK_FILE)) if files.exists(LOCK_FILE) else None
 
 
 def load_facts() -> Facts:
