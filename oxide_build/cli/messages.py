@@ -8,7 +8,7 @@ import sys
 import click
 
 from oxide_build.errors import DefinitionErrors, OxideError
-from oxide_build.execution.diagnostics import without_colour
+from oxide_build.host.terminal import without_colour
 
 
 def colours() -> bool:

@@ -16,7 +16,7 @@ from oxide_build.analysis.configure import configure
 from oxide_build.analysis.rule_set import RuleSet
 from oxide_build.analysis.starlark_rules import BUILTIN
 from oxide_build.cli.folders import Folders
-from oxide_build.cli.toolchains import Toolchains, read_lock
+from oxide_build.cli.toolchains import Toolchains, load_facts, read_lock
 from oxide_build.content import content_root
 from oxide_build.errors import (
     DefinitionError,
@@ -121,6 +121,7 @@ class Session:
                         for name, tree in toolchain.trees.items()
                     },
                 ),
+                messages=lambda: load_facts().messages,
                 jobs=self.request.jobs or os.cpu_count() or 1,
                 keep_going=self.request.keep_going,
             )

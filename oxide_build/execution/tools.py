@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from oxide_build.execution.output_tree import OutputTree
 from oxide_build.execution.runner import LocalRunner
 from oxide_build.execution.sandbox import Sandbox
 from oxide_build.load.files import WorkspaceFiles
+from oxide_build.resolution.messages import MessageFacts
 from oxide_build.store.blobs import BlobStore
 from oxide_build.store.file_states import FileStates
 from oxide_build.store.keys import KeyContext
@@ -26,5 +28,6 @@ class BuildTools:
     runner: LocalRunner
     tree: OutputTree
     context: KeyContext
+    messages: Callable[[], MessageFacts]
     jobs: int
     keep_going: bool = False

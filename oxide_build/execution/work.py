@@ -46,7 +46,7 @@ def perform(work: Work, tools: BuildTools) -> tuple[Execution, ActionResult | No
             else:
                 return execution, _keep(work.key, files, execution, tools)
     if execution.hint is None:
-        hint = hint_for(action, execution.message, tools.files.exists)
+        hint = hint_for(action, execution.message, tools.files.exists, tools.messages())
         execution = replace(execution, hint=hint)
     return execution, None
 

@@ -13,6 +13,7 @@ from oxide_build.resolution.driver_facts import DriverFacts, parse_drivers
 from oxide_build.resolution.fact_file import read_facts
 from oxide_build.resolution.gpu_facts import GpuFacts, parse_gpus
 from oxide_build.resolution.llvm_facts import LlvmFacts, parse_llvm
+from oxide_build.resolution.messages import MessageFacts, parse_messages
 from oxide_build.resolution.versions import numbers
 
 
@@ -179,6 +180,7 @@ class Facts:
     llvm: LlvmFacts
     drivers: DriverFacts
     gpus: GpuFacts
+    messages: MessageFacts
 
     @classmethod
     def from_toml(cls, files: Mapping[str, bytes]) -> Facts:
@@ -191,6 +193,7 @@ class Facts:
             llvm=read_facts(files, "llvm.toml", parse_llvm),
             drivers=read_facts(files, "drivers.toml", lambda data: parse_drivers(ptx, data)),
             gpus=read_facts(files, "gpus.toml", parse_gpus),
+            messages=read_facts(files, "messages.toml", parse_messages),
         )
 
 

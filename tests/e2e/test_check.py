@@ -54,3 +54,33 @@ def test_wrong_words_are_usage_errors(
     ran = nowhere.oxide("check", "--arch", "sm_90", option, value)
     assert ran.exit_code == 2
     assert message in ran.stderr
+
+
+@pytest.mark.network
+@pytest.mark.toolchain
+def test_the_oldest_assembler_proves_what_is_predicted(nowhere: Space) -> None:
+    ran = nowhere.oxide("check", "--arch", "90-virtual,80", "--driver", "535", "--prove")
+    assert ran.exit_code == 0, ran.stderr
+    assert "proof: sm_90: ptxas 12.2.140 of driver 535 takes it" in ran.stdout
+    ran = nowhere.oxide("check", "--arch", "sm_90", "--prove")
+    assert ran.exit_code == 2
+    assert "`--prove` needs `--driver`" in ran.stderr
+
+
+@pytest.mark.network
+@pytest.mark.toolchain
+def test_what_targets_build_to_is_proved(rust_ws: Space) -> None:
+    ran = rust_ws.oxide("check", "//k:twice", "--driver", "535", "--prove")
+    assert ran.exit_code == 0, ran.stderr
+    assert ran.stdout.count("ptxas 12.2.140 of driver 535 takes it") == 2
+    ran = rust_ws.oxide("check", "//k:twice", "--arch", "100-virtual", "--driver", "535", "--prove")
+    assert ran.exit_code == 6
+    assert "error 222" in ran.stderr
+
+
+def test_a_refused_proof_is_told() -> None:
+    from oxide_build.cli.prove import smallest_kernel
+    from oxide_build.model.arch import Arch
+
+    text = smallest_kernel("8.6", Arch(100))
+    assert text.startswith(".version 8.6\n.target sm_100\n")
