@@ -9,6 +9,7 @@ import click
 _COMMANDS = {
     "lock": ("lock", "lock_command", "Write oxide.lock for this kind of host."),
     "update": ("lock", "update_command", "Choose anew and write oxide.lock."),
+    "matrix": ("matrix", "command", "Show what builds for which arch, and why not."),
     "bisect": ("bisect", "command", "Find the first nightly with which a target loses a property."),
 }
 
