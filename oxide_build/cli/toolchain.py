@@ -10,6 +10,7 @@ _COMMANDS = {
     "lock": ("lock", "lock_command", "Write oxide.lock for this kind of host."),
     "update": ("lock", "update_command", "Choose anew and write oxide.lock."),
     "matrix": ("matrix", "command", "Show what builds for which arch, and why not."),
+    "facts": ("facts", "command", "Check the facts of the tool against real compilers."),
     "bisect": ("bisect", "command", "Find the first nightly with which a target loses a property."),
 }
 
