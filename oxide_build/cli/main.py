@@ -20,7 +20,7 @@ _COMMANDS = {
     "build": ("build", "Build targets: PTX, cubin and a record for each arch."),
     "query": ("query", "Show targets, what they need, who needs them, and their actions."),
     "doctor": ("doctor", "Say what is missing on this machine and how to have it."),
-    "toolchain": ("toolchain", "Work with toolchains: lock, update, matrix, bisect."),
+    "toolchain": ("toolchain", "Work with toolchains: list, install, lock, matrix, bisect, gc."),
     "check": ("check", "Say whether compiler, CUDA, driver and archs go together."),
     "rules": ("rules", "Show the rules that a BUILD.toml may use, and their attributes."),
     "clean": ("clean", "Remove what builds left in this workspace."),

@@ -7,6 +7,9 @@ import importlib
 import click
 
 _COMMANDS = {
+    "list": ("store", "list_command", "Show the toolchains in the tool's own store."),
+    "install": ("store", "install_command", "Fetch a toolchain."),
+    "gc": ("store", "gc_command", "Remove toolchains that nobody uses."),
     "lock": ("lock", "lock_command", "Write oxide.lock for this kind of host."),
     "update": ("lock", "update_command", "Choose anew and write oxide.lock."),
     "matrix": ("matrix", "command", "Show what builds for which arch, and why not."),

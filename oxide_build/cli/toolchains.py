@@ -17,6 +17,8 @@ from oxide_build.model.toolchain import Toolchain
 from oxide_build.model.workspace import ToolchainRequirements
 from oxide_build.provision.providers import provide, standard_providers
 from oxide_build.provision.reporter import FetchReporter
+from oxide_build.provision.store_use import StoreUse
+from oxide_build.provision.tool_store import ToolStore
 from oxide_build.resolution.candidates import probed_cuda, probed_rust
 from oxide_build.resolution.facts import Facts
 from oxide_build.resolution.lock import LOCK_FILE, Lock
@@ -128,6 +130,7 @@ class Toolchains:
             )
             if entry is not None:
                 entry.check_same(found)
+            StoreUse(ToolStore(self._store)).note(found)
             self._found[kind] = found
         return self._found[kind]
 

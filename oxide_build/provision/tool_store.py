@@ -94,6 +94,13 @@ class ToolStore:
                         found.append(install)
         return tuple(found)
 
+    def all_installs(self) -> tuple[Install, ...]:
+        """Every finished install, in order of their names."""
+        folder = self.root / "installs"
+        names = sorted(os.listdir(folder)) if folder.is_dir() else []
+        found = (self._read(name) for name in names)
+        return tuple(install for install in found if install is not None)
+
     @contextlib.contextmanager
     def exclusive(self, name: str) -> Iterator[None]:
         """Hold the lock of `name`; waits for the process that has it."""

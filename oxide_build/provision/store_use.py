@@ -1,0 +1,88 @@
+"""What lies in the tool store, when it was last used, and removing what nobody uses."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from oxide_build.model.toolchain import Toolchain
+from oxide_build.provision.tool_store import RECORD, Install, ToolStore, folder_size
+
+_DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One install; `idle_days` since a command last used it, or since it was made."""
+
+    install: Install
+    size_bytes: int
+    idle_days: float
+
+
+class StoreUse:
+    """Uses of the installs of a store, remembered as the times of small files in its state."""
+
+    def __init__(self, store: ToolStore) -> None:
+        self._store = store
+        self._folder = store.state / "used"
+
+    def note(self, toolchain: Toolchain) -> None:
+        """Remember that `toolchain` is being used now; costs a stat, and a write once a day.
+
+        A store that cannot be written is used all the same.
+        """
+        installs = os.path.realpath(self._store.root / "installs") + "/"
+        for tree in toolchain.trees.values():
+            root = os.path.realpath(tree.root)
+            if not root.startswith(installs):
+                continue
+            mark = self._folder / root.removeprefix(installs).split("/")[0]
+            with contextlib.suppress(OSError):
+                if not mark.exists() or time.time() - mark.stat().st_mtime > _DAY_S:
+                    mark.parent.mkdir(parents=True, exist_ok=True)
+                    mark.touch()
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Every install, those used last first. Reads the size of each: about 0.1 s a GB."""
+        now = time.time()
+        found = [
+            Entry(
+                install=install,
+                size_bytes=folder_size(install.tree),
+                idle_days=max(0.0, (now - self._last_used(install)) / _DAY_S),
+            )
+            for install in self._store.all_installs()
+        ]
+        return tuple(sorted(found, key=lambda entry: (entry.idle_days, entry.install.name)))
+
+    def remove_idle(
+        self, *, keep_days: float, keep: Collection[tuple[str, str, str]], dry_run: bool
+    ) -> Iterator[Entry]:
+        """Remove installs idle for more than `keep_days`; yields each.
+
+        `keep` has (kind, provider, spec) of what stays in any case. An install goes in one step, so
+        that nobody ever finds half of one.
+        """
+        for entry in self.entries():
+            record = entry.install.record
+            named = (record.kind, record.provider, record.spec) in keep
+            if entry.idle_days <= keep_days or named:
+                continue
+            if not dry_run:
+                with self._store.staging() as folder:
+                    os.rename(entry.install.tree.parent, folder / "gone")
+                with contextlib.suppress(FileNotFoundError):
+                    (self._folder / entry.install.name).unlink()
+            yield entry
+
+    def _last_used(self, install: Install) -> float:
+        times = []
+        for path in (self._folder / install.name, install.tree.parent / RECORD):
+            with contextlib.suppress(OSError):
+                times.append(Path(path).stat().st_mtime)
+        return max(times, default=0.0)
