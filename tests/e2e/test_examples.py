@@ -28,13 +28,15 @@ def examples(space: Space, repository: Path, rust: str, providers: str) -> None:
 @pytest.mark.parametrize(
     ("rust", "providers"),
     [
+        ("1.89", '["rustup", "pypi"]'),
+        ("1.92", '["rustup", "pypi"]'),
         ("1.95", '["rustup", "pypi"]'),
         ("1.96.0", '["rustup", "pypi"]'),
         ("nightly-2026-04-03", '["rustup", "pypi"]'),
         ("nightly-2026-10-29", '["rustup", "pypi"]'),
         (">=1.95", '["apt", "pypi"]'),
     ],
-    ids=["1.95", "1.96", "nightly-2026-04-03", "nightly-2026-10-29", "apt"],
+    ids=["1.89", "1.92", "1.95", "1.96", "nightly-2026-04-03", "nightly-2026-10-29", "apt"],
 )
 def test_the_examples_build_for_five_archs(
     ws: Space, repository: Path, rust: str, providers: str
