@@ -61,7 +61,9 @@ def test_the_examples_build_for_five_archs(
     matmul = ws.read("oxide-out/examples/matmul/matmul.sm_90.ptx").decode()
     assert matmul.count("fma.rn.f32") == 512
     assert matmul.count("ld.shared.v4") == 32
-    assert ".local" not in matmul
+    # LLVM 20 and 21 leave the sums of matmul in local memory: right, and slow. 1.95 is the first
+    # that the examples promise.
+    assert (".local" in matmul) == (rust in ("1.89", "1.92"))
     assert ws.build("//examples/...").actions["ran"] == 0
 
 
