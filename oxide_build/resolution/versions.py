@@ -6,7 +6,7 @@ import datetime
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from oxide_build.errors import DefinitionError
@@ -26,6 +26,8 @@ _RUST_HINT = (
 _CUDA_HINT = "write a version (`13.0` or `13.0.88`) or a range (`>=12.8,<14`)"
 
 
+# A resolution reads the same few hundred versions tens of thousands of times.
+@lru_cache(maxsize=4096)
 def numbers(version: str) -> tuple[int, ...]:
     """The leading numbers of a version: (1, 96, 0) of `1.96.0-nightly`; () when there are none."""
     found = re.match(r"\d+(?:\.\d+)*", version, re.ASCII)
