@@ -62,8 +62,6 @@ def _check(rust: str, cuda: str, *, offline: bool) -> int:
         ToolchainRequirements(rust=rust, cuda=cuda),
         Folders.find().store,
         ProcessGroup(),
-        lock=None,
-        min_driver=None,
         offline=offline,
         reporter=FetchProgress(),
     )

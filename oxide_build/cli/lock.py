@@ -49,8 +49,6 @@ def _lock(*, keep: bool, check: bool, offline: bool) -> int:
         workspace.toolchain,
         Folders.find().store,
         ProcessGroup(),
-        lock=None,
-        min_driver=None,
         offline=offline,
         reporter=fetching,
     )

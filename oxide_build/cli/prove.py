@@ -56,8 +56,6 @@ def prove(
         ToolchainRequirements(cuda=driver.cuda),
         Folders.find().store,
         processes,
-        lock=None,
-        min_driver=None,
         offline=offline,
         reporter=reporter,
     )

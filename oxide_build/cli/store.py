@@ -87,8 +87,6 @@ def install_command(kind: str, spec: str, provider: str | None) -> int:
             wanted,
             Folders.find().store,
             ProcessGroup(),
-            lock=None,
-            min_driver=None,
             offline=False,
             reporter=fetching,
         ).for_arch(kind, None)

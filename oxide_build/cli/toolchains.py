@@ -38,10 +38,10 @@ class Toolchains:
         store: Path,
         processes: ProcessGroup,
         *,
-        lock: Lock | None,
-        min_driver: str | None,
         offline: bool,
         reporter: FetchReporter,
+        lock: Lock | None = None,
+        min_driver: str | None = None,
     ) -> None:
         self._requirements = requirements
         self._store = store

@@ -67,7 +67,7 @@ def test_declared_data_can_be_included(rust_ws: Space) -> None:
     rust_ws.write(
         "k/twice.rs", KERNEL + '\npub static T: [u8; 4] = *include_bytes!("table.bin");\n'
     )
-    rust_ws.build()
+    assert rust_ws.build().actions["failed"] == 0
 
 
 def test_keep_going_builds_what_does_not_need_the_failure(rust_ws: Space) -> None:

@@ -190,14 +190,14 @@ PANICS = KERNEL.replace(
 def test_every_level_of_optimisation_assembles(rust_ws: Space, level: str) -> None:
     rust_ws.write("k/BUILD.toml", BUILD.replace('archs = ["sm_80", "sm_90"]',
                   f'archs = ["sm_90"]\nopt_level = "{level}"'))  # fmt: skip
-    rust_ws.build("//k:twice")
+    assert rust_ws.build("//k:twice").stages.count("assemble sm_90") == 1
 
 
 @pytest.mark.parametrize("edition", ["2018", "2021", "2024"])
 def test_every_edition_compiles(rust_ws: Space, edition: str) -> None:
     rust_ws.write("k/BUILD.toml", BUILD.replace('archs = ["sm_80", "sm_90"]',
                   f'archs = ["sm_90"]\nedition = "{edition}"'))  # fmt: skip
-    rust_ws.build("//k:twice")
+    assert rust_ws.build("//k:twice").stages.count("assemble sm_90") == 1
 
 
 def test_line_information_is_the_same_in_every_folder(
@@ -255,7 +255,7 @@ def test_libraries_of_libraries_are_found(rust_ws: Space) -> None:
     rust_ws.write("base/BUILD.toml", '[[rust_library]]\nname = "base"\nsrcs = ["lib.rs"]\n')
     rust_ws.write("base/lib.rs", "#![no_std]\n#[inline(never)]\npub fn zero() -> usize { 0 }\n")
     rust_ws.write("k/grid.rs", LIBRARY.replace("as usize }", "as usize + base::zero() }"))
-    rust_ws.build()
+    assert rust_ws.build().stages.count("compile") == 3
 
 
 def test_two_libraries_of_one_crate_name_are_refused(rust_ws: Space) -> None:
