@@ -153,14 +153,23 @@ class _Analysis:
         return [self._provider(item, configuration) for item in value if isinstance(item, Label)]
 
     def _provider(self, label: Label, configuration: Configuration) -> dict[str, object]:
-        result = self._results[label, configuration.deps[label]]
+        names = configuration.deps[label]
+        if len(names) > 1:
+            target = configuration.target
+            raise DefinitionError(
+                f"{target.location}: `{label}` differs between its archs, so `{target.label}`, "
+                "which has none, cannot use its providers",
+                hint="name it in an attribute for sources, or drop its `select` on the arch",
+            )
+        result = self._results[label, names[0]]
         return {"label": str(label), "files": list(result.files), **result.providers}
 
     def _sources(self, value: AttrValue, configuration: Configuration) -> list[str]:
         paths: list[str] = []
         for item in value if isinstance(value, tuple) else (value,):
             if isinstance(item, Label):
-                paths.extend(self._results[item, configuration.deps[item]].files)
+                for name in configuration.deps[item]:
+                    paths.extend(self._results[item, name].files)
             elif isinstance(item, str):
                 paths.append(item)
         return list(dict.fromkeys(paths))

@@ -7,7 +7,7 @@ all archs: that is what lets one front-end run serve them.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from oxide_build.errors import DefinitionError, UsageError
@@ -25,7 +25,8 @@ class Configuration:
     `archs` is (None,) where nobody asked for an arch. `config` is "" unless a value or a
     dependency depends on the arch or on a config; then it names the values, not the archs, so
     that asking for one arch more changes no existing configuration. `deps` are the configurations
-    of the labels that occur in `attrs`.
+    of the labels that occur in `attrs`: one each, or all of them where a target that builds for
+    archs of its own is used by one without an arch.
     """
 
     target: Target
@@ -33,7 +34,7 @@ class Configuration:
     requests: Mapping[Arch, ArchRequest]
     attrs: Mapping[str, AttrValue]
     config: str
-    deps: Mapping[Label, str]
+    deps: Mapping[Label, tuple[str, ...]]
 
 
 def configure(
@@ -75,20 +76,23 @@ def _groups(
     resolved: Mapping[tuple[Label, Arch | None], dict[str, AttrValue]],
 ) -> Iterator[Configuration]:
     names: dict[tuple[Label, Arch | None], str] = {}
-    own: dict[Label, Arch | None] = {
-        label: next(iter(archs), None) for label, archs in wanted.items() if archs
-    }
     for label, target in graph.targets.items():
         groups: dict[str, list[Arch | None]] = {}
-        deps_of: dict[str, dict[Label, str]] = {}
+        deps_of: dict[str, dict[Label, tuple[str, ...]]] = {}
         for arch in wanted.get(label, ()):
             attrs = resolved[label, arch]
-            # A per-arch dependency of something without an arch has names for its own archs only.
+            # A target with archs of its own has no configuration for None, but one or several for
+            # those; whoever uses it without an arch uses all of them.
             deps = {
-                dep: names.get((dep, arch), names.get((dep, own.get(dep)), ""))
+                dep: tuple(
+                    dict.fromkeys(
+                        names[dep, each]
+                        for each in ((arch,) if (dep, arch) in names else wanted[dep])
+                    )
+                )
                 for dep in _labels(attrs.values())
             }
-            name = _config_name(target, attrs, deps)
+            name = _config_name(target, arch, attrs, deps)
             names[label, arch] = name
             groups.setdefault(name, []).append(arch)
             deps_of[name] = deps
@@ -104,9 +108,16 @@ def _groups(
             )
 
 
-def _config_name(target: Target, attrs: Mapping[str, AttrValue], deps: Mapping[Label, str]) -> str:
+def _config_name(
+    target: Target,
+    arch: Arch | None,
+    attrs: Mapping[str, AttrValue],
+    deps: Mapping[Label, tuple[str, ...]],
+) -> str:
     selected = {key: attrs[key] for key, value in target.attrs.items() if isinstance(value, Select)}
-    if not selected and not any(deps.values()):
+    # Without an arch there is one configuration, whatever those of its dependencies are.
+    varied = arch is not None and any(name for names in deps.values() for name in names)
+    if not selected and not varied:
         return ""
     text = repr((sorted(selected.items(), key=lambda item: item[0]), sorted(deps.items())))
     return hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -127,9 +138,9 @@ def _resolve_attrs(
     return attrs
 
 
-def _labels(values: object) -> Iterator[Label]:
+def _labels(values: Iterable[AttrValue]) -> Iterator[Label]:
     seen: set[Label] = set()
-    for value in values:  # type: ignore[attr-defined]
+    for value in values:
         for item in value if isinstance(value, tuple) else (value,):
             if isinstance(item, Label) and item not in seen:
                 seen.add(item)

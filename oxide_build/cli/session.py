@@ -18,6 +18,7 @@ from oxide_build.analysis.starlark_rules import BUILTIN
 from oxide_build.cli.folders import Folders
 from oxide_build.cli.toolchains import Toolchains, load_facts, read_lock
 from oxide_build.content import content_root
+from oxide_build.device.gpus import native_arch
 from oxide_build.errors import (
     DefinitionError,
     DeviceError,
@@ -129,8 +130,6 @@ class Session:
             results.close()
 
     def _own_archs(self, target: Target) -> tuple[ArchRequest, ...]:
-        from oxide_build.device.gpus import native_arch
-
         spellings = self.request.archs or target.archs
         try:
             requests = expand_archs(spellings, self.toolchains.known_archs(), native_arch)

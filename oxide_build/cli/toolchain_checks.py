@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from oxide_build.cli.findings import Finding
 from oxide_build.cli.session import Session
+from oxide_build.device.gpus import native_arch
 from oxide_build.errors import DeviceError, OxideError, ToolchainError
-from oxide_build.model.arch import Arch
 from oxide_build.model.toolchain import Toolchain
 from oxide_build.resolution.archs import expand_archs
 
@@ -37,7 +37,7 @@ def targets(session: Session) -> Iterator[Finding]:
         fits: list[str] = []
         try:
             spellings = session.request.archs or target.archs
-            requests = expand_archs(spellings, session.toolchains.known_archs(), _no_native)
+            requests = expand_archs(spellings, session.toolchains.known_archs(), native_arch)
         except OxideError as error:
             yield _problem(f"{label.short}: {error.message}", error)
             continue
@@ -55,12 +55,6 @@ def _problem(text: str, error: OxideError) -> Finding:
     # Without a GPU `native` has no meaning here; elsewhere the target may be fine.
     status = "note" if isinstance(error, DeviceError) else "missing"
     return Finding(section="targets", status=status, text=text, fix=error.hint or "")
-
-
-def _no_native() -> Arch:
-    from oxide_build.device.gpus import native_arch
-
-    return native_arch()
 
 
 def _described(found: Toolchain, wanted: str) -> str:

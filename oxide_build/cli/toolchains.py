@@ -6,6 +6,7 @@ import difflib
 import os
 import platform
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 
 from oxide_build.content import content_root
@@ -53,6 +54,10 @@ class Toolchains:
         self._found: dict[str, Toolchain] = {}
         self._checked: set[ArchRequest] = set()
 
+    @cached_property
+    def _facts(self) -> Facts:
+        return load_facts()
+
     def for_arch(self, kind: str, arch: Arch | None) -> Toolchain:
         """The toolchain of `kind`; raises `ToolchainError` where it does not know `arch`.
 
@@ -73,7 +78,7 @@ class Toolchains:
         if request in self._checked:
             return
         rust, cuda = self.for_arch("rust", request.arch), self.for_arch("cuda", request.arch)
-        facts = load_facts()
+        facts = self._facts
         deployment = Deployment(
             driver=None if self._min_driver is None else facts.drivers.of(self._min_driver)
         )
@@ -113,13 +118,12 @@ class Toolchains:
             entry = None if self._lock is None else self._lock.find(kind, host())
             if entry is not None:
                 entry.check_fresh(requirement)
-            facts = load_facts()
             providers = standard_providers(
                 self._requirements.providers if entry is None else (entry.provider,),
                 store_root=self._store,
                 environ=os.environ,
                 processes=self._processes,
-                facts=facts,
+                facts=self._facts,
             )
             found = provide(
                 kind,

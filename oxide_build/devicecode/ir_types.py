@@ -23,12 +23,6 @@ def layout_of(type_text: str) -> Layout | None:
     return _layout(significant(tokenize(type_text)))
 
 
-def is_zero_sized(type_text: str) -> bool:
-    """True for `<{}>`, `{}`, `[0 x T]` and structs of nothing but these."""
-    layout = layout_of(type_text)
-    return layout is not None and layout.size_bytes == 0
-
-
 def _layout(tokens: Sequence[Token]) -> Layout | None:
     texts = [token.text for token in tokens]
     if texts[:2] == ["<", "{"] and texts[-2:] == ["}", ">"]:

@@ -68,6 +68,19 @@ def test_a_generated_source_has_been_seen_by_nobody(rust_ws: Space) -> None:
     assert "0f40A00000" in rust_ws.read("oxide-out/k/twice.sm_90.ptx").decode()
 
 
+def test_who_has_no_arch_gets_the_files_of_all(rust_ws: Space) -> None:
+    selected = '[rust_kernel.features]\n">=sm_90" = ["new"]\ndefault = []\n'
+    listing = '[[genrule]]\nname = "list"\nsrcs = [":twice"]\nouts = ["list"]\n'
+    shell = 'shell = "echo $(SRCS) > $(OUT)"\n'
+    rust_ws.write("k/BUILD.toml", BUILD + selected + listing + shell)
+    rust_ws.build("//k:list")
+    assert sorted(rust_ws.read("oxide-out/k/list").decode().split()) == [
+        f"oxide-out/k/twice.{arch}.{form}"
+        for arch in ("sm_80", "sm_90")
+        for form in ("cubin", "json", "ptx")
+    ]
+
+
 def test_values_selected_by_arch_are_compiled_apart(rust_ws: Space) -> None:
     rust_ws.write("k/BUILD.toml", BUILD + """
 [rust_kernel.features]
