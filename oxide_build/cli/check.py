@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,8 +12,9 @@ from oxide_build.cli.options import split
 
 if TYPE_CHECKING:
     from oxide_build.cli.prove import Proof
+    from oxide_build.resolution.case import Route
     from oxide_build.resolution.driver_facts import Driver
-    from oxide_build.resolution.resolver import Choice, Refusal, Resolution
+    from oxide_build.resolution.resolver import Resolution
 
 _HELP = """Say whether a compiler, a CUDA toolkit, a driver and architectures go together.
 
@@ -25,6 +26,7 @@ Examples:
   oxide check --rust nightly-2026-04-03 --cuda 12.3 --driver 545 --arch sm_90a
   oxide check --rust ">=1.95" --cuda 13.0 --driver 535 --gpu H200 --arch sm_90
   oxide check --cuda 12.3 --arch sm_100 --explain
+  oxide check --backend cuda-oxide --revision 4514af2c --cuda 12.8 --arch sm_90
   oxide check --arch 90-virtual --driver 535 --prove
   oxide check //kernels/... --driver 535 --prove
 
@@ -35,7 +37,11 @@ smallest one, or what the PATTERNS of a workspace build to.
 
 @click.command("check", help=_HELP)
 @click.argument("patterns", nargs=-1)
-@click.option("--rust", default=">=1.95", show_default=True, metavar="SPEC", help="Which rustc.")
+@click.option(
+    "--rust",
+    metavar="SPEC",
+    help="Which rustc.  [default: >=1.95, or the night that the backend pins]",
+)
 @click.option("--cuda", default=">=12.8", show_default=True, metavar="SPEC", help="Which CUDA.")
 @click.option(
     "--arch",
@@ -46,6 +52,9 @@ smallest one, or what the PATTERNS of a workspace build to.
 )
 @click.option("--driver", metavar="VERSION", help="The oldest driver that must load it (535).")
 @click.option("--gpu", metavar="NAME", help="A GPU that must run it (H200, RTX 4090, sm_90).")
+@click.option("--backend", metavar="NAME", help="A codegen backend (cuda-oxide, rust-cuda).")
+@click.option("--revision", metavar="COMMIT", help="Which revision of the backend.")
+@click.option("--nvvm", is_flag=True, help="Through libNVVM, as LTO-IR needs it, not llc.")
 @click.option("--ptx", metavar="VERSION", help="Ask for this PTX version (7.8).")
 @click.option("--explain", is_flag=True, help="Name every candidate and what excluded it.")
 @click.option("--prove", is_flag=True, help="Ask the ptxas of the driver's CUDA release.")
@@ -53,11 +62,14 @@ smallest one, or what the PATTERNS of a workspace build to.
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     patterns: tuple[str, ...],
-    rust: str,
+    rust: str | None,
     cuda: str,
     archs: tuple[str, ...],
     driver: str | None,
     gpu: str | None,
+    backend: str | None,
+    revision: str | None,
+    nvvm: bool,
     ptx: str | None,
     explain: bool,
     prove: bool,
@@ -73,16 +85,24 @@ def command(
     if not archs:
         raise click.UsageError("no arch was named\n\nhint: add `--arch sm_90`")
     from oxide_build.cli.toolchains import load_facts
+    from oxide_build.cli.verdicts import as_record, verdict_lines
     from oxide_build.errors import ToolchainError
     from oxide_build.model.arch import ArchRequest
     from oxide_build.model.ptx import PtxVersion
-    from oxide_build.resolution.predicates import Deployment
+    from oxide_build.resolution.case import Deployment, Route
     from oxide_build.resolution.resolver import Requirements, resolve_known
     from oxide_build.resolution.versions import CudaSpec, RustSpec
 
+    if revision is not None and backend is None:
+        raise click.UsageError("`--revision` is that of a backend: add `--backend NAME`")
     facts = load_facts()
+    route = Route(
+        backend=None if backend is None else facts.backends.find(backend),
+        revision=revision,
+        nvvm=nvvm,
+    )
     wanted = Requirements(
-        rust=RustSpec.parse(rust),
+        rust=RustSpec.parse(rust or _usual_rust(route)),
         cuda=CudaSpec.parse(cuda),
         archs=tuple(ArchRequest.parse(text) for text in split(archs)),
         deployment=Deployment(
@@ -90,6 +110,7 @@ def command(
             gpu=None if gpu is None else facts.gpus.find(gpu),
         ),
         ptx=None if ptx is None else PtxVersion.parse(ptx),
+        route=route,
     )
     resolution = resolve_known(wanted, facts)
     texts = _smallest(resolution) if prove else {}
@@ -99,10 +120,15 @@ def command(
         click.echo(json.dumps(record, indent=2))
     else:
         for verdict in resolution.verdicts:
-            click.echo("\n".join(_lines(verdict, explain=explain)))
+            click.echo("\n".join(verdict_lines(verdict, explain=explain)))
         _show(proofs)
     good = resolution.ok and all(proof.ok for proof in proofs)
     return 0 if good else ToolchainError.exit_code
+
+
+def _usual_rust(route: Route) -> str:
+    pins = route.backend.pins_of(route.revision) if route.backend else ()
+    return pins[-1].spec if pins else ">=1.95"
 
 
 def _smallest(resolution: Resolution) -> dict[str, str]:
@@ -144,69 +170,3 @@ def _show(proofs: list[Proof]) -> None:
     for proof in proofs:
         verdict = "takes it" if proof.ok else f"refuses it: {proof.said}"
         click.echo(f"proof: {proof.name}: ptxas {proof.ptxas} of driver {proof.driver} {verdict}")
-
-
-def as_record(resolution: Resolution) -> dict[str, Any]:
-    """A resolution for programs; `schema` changes when a field changes its meaning."""
-    return {
-        "schema": 1,
-        "ok": resolution.ok,
-        "archs": [_record(verdict) for verdict in resolution.verdicts],
-    }
-
-
-def _record(verdict: Choice | Refusal) -> dict[str, Any]:
-    from oxide_build.resolution.resolver import Choice
-
-    arch = str(verdict.request.arch)
-    if isinstance(verdict, Choice):
-        return {
-            "arch": arch,
-            "ok": True,
-            "rust": verdict.rust.spec,
-            "llvm": verdict.rust.llvm,
-            "cuda": verdict.cuda.version,
-            "ptx": str(verdict.ptx),
-            "warnings": list(verdict.warnings),
-        }
-    return {
-        "arch": arch,
-        "ok": False,
-        "reason": verdict.main,
-        "changes": list(verdict.changes),
-        "candidates": [
-            {
-                "name": name,
-                "excluded_by": [
-                    {
-                        "subject": each.subject,
-                        "predicate": each.predicate,
-                        "reason": each.sentence,
-                        "how": each.evidence.how,
-                        "source": each.evidence.source,
-                    }
-                    for each in found
-                ],
-            }
-            for name, found in verdict.excluded
-        ],
-    }
-
-
-def _lines(verdict: Choice | Refusal, *, explain: bool) -> list[str]:
-    from oxide_build.resolution.resolver import Choice
-
-    arch = f"{verdict.request.arch!s:8}"
-    if isinstance(verdict, Choice):
-        rust, cuda = verdict.rust, verdict.cuda
-        text = (
-            f"{arch} yes: {rust.name} (LLVM {rust.llvm}) writes PTX {verdict.ptx}, "
-            f"{cuda.name} takes up to {cuda.max_ptx}"
-        )
-        return [text, *(f"         but: {warning}" for warning in verdict.warnings)]
-    lines = [f"{arch} no: {verdict.main}", f"         fix: {', or '.join(verdict.changes)}"]
-    if explain:
-        for name, found in verdict.excluded:
-            lines.append(f"         {name}")
-            lines += [f"           - {each.sentence} [{each.evidence}]" for each in found]
-    return lines

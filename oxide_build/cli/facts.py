@@ -44,6 +44,8 @@ def command(check: bool, rust: str, cuda: str, probe: str | None, offline: bool)
     click.echo(f"PTX versions      {len(facts.drivers.ptx)}")
     click.echo(f"drivers           {len(facts.drivers.paired)}")
     click.echo(f"GPUs              {len(facts.gpus.gpus)}")
+    click.echo(f"codegen backends  {len(facts.backends.backends)}")
+    click.echo(f"libNVVM releases  {len(facts.nvvm.libraries)}")
     click.echo(f"known messages    {len(facts.messages.messages)}")
     return 0
 

@@ -79,8 +79,8 @@ def command(
         release_order,
         rust_candidates,
     )
+    from oxide_build.resolution.case import Deployment
     from oxide_build.resolution.matrix import matrix
-    from oxide_build.resolution.predicates import Deployment
     from oxide_build.resolution.versions import CudaSpec, RustSpec, numbers
 
     facts = load_facts()

@@ -21,9 +21,10 @@ from oxide_build.provision.reporter import FetchReporter
 from oxide_build.provision.store_use import StoreUse
 from oxide_build.provision.tool_store import ToolStore
 from oxide_build.resolution.candidates import probed_cuda, probed_rust
+from oxide_build.resolution.case import Case, Deployment
 from oxide_build.resolution.facts import Facts
 from oxide_build.resolution.lock import LOCK_FILE, Lock
-from oxide_build.resolution.predicates import Case, Deployment, exclusions
+from oxide_build.resolution.predicates import exclusions
 from oxide_build.resolution.resolver import Requirements, changes
 from oxide_build.resolution.versions import CudaSpec, RustSpec, parse_spec
 

@@ -9,6 +9,12 @@ from typing import Any
 
 from oxide_build.model.arch import Arch
 from oxide_build.model.ptx import PtxVersion
+from oxide_build.resolution.backend_facts import (
+    BackendFacts,
+    NvvmFacts,
+    parse_backends,
+    parse_nvvm,
+)
 from oxide_build.resolution.driver_facts import DriverFacts, parse_drivers
 from oxide_build.resolution.fact_file import read_facts
 from oxide_build.resolution.gpu_facts import GpuFacts, parse_gpus
@@ -180,6 +186,8 @@ class Facts:
     llvm: LlvmFacts
     drivers: DriverFacts
     gpus: GpuFacts
+    backends: BackendFacts
+    nvvm: NvvmFacts
     messages: MessageFacts
 
     @classmethod
@@ -193,6 +201,8 @@ class Facts:
             llvm=read_facts(files, "llvm.toml", parse_llvm),
             drivers=read_facts(files, "drivers.toml", lambda data: parse_drivers(ptx, data)),
             gpus=read_facts(files, "gpus.toml", parse_gpus),
+            backends=read_facts(files, "backends.toml", parse_backends),
+            nvvm=read_facts(files, "nvvm.toml", parse_nvvm),
             messages=read_facts(files, "messages.toml", parse_messages),
         )
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from oxide_build.model.arch import Arch, ArchRequest
 from oxide_build.resolution.candidates import CudaCandidate, RustCandidate
+from oxide_build.resolution.case import Case, Deployment, Exclusion
 from oxide_build.resolution.facts import Facts
-from oxide_build.resolution.predicates import Case, Deployment, Exclusion, exclusions
+from oxide_build.resolution.predicates import exclusions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,28 +16,25 @@ from oxide_build.resolution.candidates import (
     release_order,
     rust_candidates,
 )
+from oxide_build.resolution.case import Case, Deployment, Exclusion, Route
+from oxide_build.resolution.driver_predicates import cubin_problem, ptx_problem
 from oxide_build.resolution.fact_file import Evidence
 from oxide_build.resolution.facts import Facts
-from oxide_build.resolution.predicates import (
-    Case,
-    Deployment,
-    Exclusion,
-    cubin_problem,
-    exclusions,
-    ptx_problem,
-)
+from oxide_build.resolution.predicates import exclusions
 from oxide_build.resolution.versions import CudaSpec, RustSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirements:
-    """What is asked for: compilers, toolkits, archs, where it must load, and a PTX version."""
+    """What is asked for: compilers, toolkits, archs, where it must load, a PTX version, and the
+    route from source to PTX."""
 
     rust: RustSpec
     cuda: CudaSpec
     archs: tuple[ArchRequest, ...]
     deployment: Deployment = field(default_factory=Deployment)
     ptx: PtxVersion | None = None
+    route: Route = field(default_factory=Route)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,18 +84,17 @@ def resolve(
     cuda: Sequence[CudaCandidate],
     facts: Facts,
 ) -> Resolution:
-    """The first pair of candidates that fits all archs, else the first that fits each.
+    """For each arch the first pair of candidates that fits it.
 
-    Candidates come in order of preference. One pair for all is preferred because every further
-    compiler means another core and another front-end run. O(rust x cuda x archs).
+    Candidates come in order of preference. An arch is judged by itself, so that asking for one more
+    changes nothing of what the others are built with. Of two pairs the one with the preferred
+    compiler comes first, because another compiler means another core and another front-end run.
+    O(rust x cuda x archs).
     """
     pairs = list(itertools.product(rust, cuda))
-    common = next(
-        (pair for pair in pairs if all(_fits(wanted, r, *pair, facts) for r in wanted.archs)), None
-    )
     verdicts: list[Choice | Refusal] = []
     for request in wanted.archs:
-        pair = common or next((p for p in pairs if _fits(wanted, request, *p, facts)), None)
+        pair = next((p for p in pairs if _fits(wanted, request, *p, facts)), None)
         if pair is not None:
             verdicts.append(_choice(_case(wanted, request, *pair, facts)))
         else:
@@ -127,6 +123,7 @@ def _case(
         deployment=wanted.deployment,
         ptx=wanted.ptx,
         facts=facts,
+        route=wanted.route,
     )
 
 
@@ -196,6 +193,13 @@ def changes(wanted: Requirements, request: ArchRequest, facts: Facts) -> Iterato
     fitting = [r for r in releases if works(replace(wanted, rust=RustSpec.parse(r)))]
     if fitting:
         yield f"move rustc to {_span(fitting, releases)}"
+    backend = wanted.route.backend
+    for pin in backend.pins_of(wanted.route.revision)[::-1] if backend else ():
+        if works(replace(wanted, rust=RustSpec.parse(pin.spec))):
+            yield f"move rustc to {pin.spec}"
+            break
+    if wanted.route.nvvm and works(replace(wanted, route=replace(wanted.route, nvvm=False))):
+        yield "go through llc instead of libNVVM"
     gpu = wanted.deployment.gpu
     if gpu is not None:
         other = replace(request, arch=Arch(gpu.number))

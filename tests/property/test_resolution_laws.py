@@ -11,14 +11,16 @@ from hypothesis import strategies as st
 from oxide_build.cli.toolchains import load_facts
 from oxide_build.model.arch import Arch, ArchRequest
 from oxide_build.resolution.candidates import all_cuda, rust_candidates
-from oxide_build.resolution.predicates import Case, Deployment, exclusions
+from oxide_build.resolution.case import Case, Deployment, Route
+from oxide_build.resolution.predicates import exclusions
 from oxide_build.resolution.resolver import Choice, Refusal, Requirements, resolve
 from oxide_build.resolution.versions import CudaSpec, RustSpec
 
 FACTS = load_facts()
+NIGHTS = ("nightly-2026-04-02", "nightly-2026-04-03", "nightly-2026-08-28")
 RUST = [
     each
-    for text in ("1.85", "1.89", "1.92", "1.96", "1.97", "1.99", "nightly-2026-08-28")
+    for text in ("1.85", "1.89", "1.92", "1.96", "1.97", "1.99", *NIGHTS)
     for each in rust_candidates(FACTS, RustSpec.parse(text))
 ]
 CUDA = list(all_cuda(FACTS))
@@ -34,12 +36,13 @@ GPUS = [None, Arch(70), Arch(89), Arch(90), Arch(100), Arch(120)]
 ANY_RUST, ANY_CUDA = RustSpec.parse(">=1"), CudaSpec.parse(">=1")
 
 requirements = st.builds(
-    lambda archs, driver, gpu, ptx: Requirements(
+    lambda archs, driver, gpu, ptx, route: Requirements(
         rust=ANY_RUST,
         cuda=ANY_CUDA,
         archs=tuple(archs),
         deployment=Deployment(driver=driver, gpu=gpu),
         ptx=ptx,
+        route=route,
     ),
     st.lists(
         st.builds(
@@ -54,6 +57,11 @@ requirements = st.builds(
     st.sampled_from(DRIVERS),
     st.sampled_from(GPUS),
     st.sampled_from([None, *(each.version for each in FACTS.drivers.ptx)]),
+    st.builds(
+        lambda name, nvvm: Route(backend=FACTS.backends.find(name) if name else None, nvvm=nvvm),
+        st.sampled_from([None, "cuda-oxide", "rust-cuda"]),
+        st.booleans(),
+    ),
 )
 rusts = st.lists(st.sampled_from(RUST), max_size=3, unique_by=lambda each: each.spec)
 cudas = st.lists(st.sampled_from(CUDA), max_size=3, unique_by=lambda each: each.version)
@@ -71,6 +79,7 @@ def test_what_is_chosen_satisfies_every_predicate(wanted, rust, cuda) -> None:  
                 deployment=wanted.deployment,
                 ptx=wanted.ptx,
                 facts=FACTS,
+                route=wanted.route,
             )
             assert list(exclusions(case)) == []
 
@@ -96,6 +105,14 @@ def test_one_candidate_more_never_hurts(wanted, rust, cuda, more_rust, more_cuda
     after = resolve(wanted, [*rust, more_rust], [*cuda, more_cuda], FACTS)
     for one, two in zip(before.verdicts, after.verdicts, strict=True):
         assert not (isinstance(one, Choice) and isinstance(two, Refusal))
+
+
+@settings(max_examples=40, deadline=None)
+@given(requirements, rusts, cudas)
+def test_an_arch_more_changes_nothing_for_the_others(wanted, rust, cuda) -> None:  # type: ignore[no-untyped-def]
+    together = resolve(wanted, rust, cuda, FACTS).verdicts
+    for request, verdict in zip(wanted.archs, together, strict=True):
+        assert resolve(replace(wanted, archs=(request,)), rust, cuda, FACTS).verdicts == (verdict,)
 
 
 @settings(max_examples=40, deadline=None)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from oxide_build.cli.check import as_record
 from oxide_build.cli.toolchains import load_facts
+from oxide_build.cli.verdicts import as_record
 from oxide_build.model.arch import Arch, ArchRequest
 from oxide_build.model.ptx import PtxVersion
+from oxide_build.resolution.case import Deployment, Route
 from oxide_build.resolution.facts import Facts
-from oxide_build.resolution.predicates import PREDICATES, Deployment
+from oxide_build.resolution.predicates import PREDICATES
 from oxide_build.resolution.resolver import (
     Choice,
     Refusal,
@@ -19,6 +24,9 @@ from oxide_build.resolution.resolver import (
     resolve_known,
 )
 from oxide_build.resolution.versions import CudaSpec, RustSpec
+
+OXIDE = {"backend": "cuda-oxide"}
+RUST_CUDA = {"backend": "rust-cuda"}
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +42,9 @@ def check(
     driver: str | None = None,
     gpu: str | None = None,
     ptx: str | None = None,
+    backend: str | None = None,
+    revision: str | None = None,
+    nvvm: bool = False,
 ) -> Resolution:
     wanted = Requirements(
         rust=RustSpec.parse(rust),
@@ -44,11 +55,16 @@ def check(
             gpu=facts.gpus.find(gpu) if gpu else None,
         ),
         ptx=PtxVersion.parse(ptx) if ptx else None,
+        route=Route(
+            backend=facts.backends.find(backend) if backend else None,
+            revision=revision,
+            nvvm=nvvm,
+        ),
     )
     return resolve_known(wanted, facts)
 
 
-def refusal(facts: Facts, *args: str, **more: str) -> Refusal:
+def refusal(facts: Facts, *args: str, **more: Any) -> Refusal:
     (found,) = check(facts, *args, **more).verdicts
     assert isinstance(found, Refusal)
     return found
@@ -89,11 +105,69 @@ def test_an_old_driver_limits_what_helps(facts: Facts) -> None:
         (("1.96", "13.0", "sm_90"), {"gpu": "L4"}, "does not run on sm_89", "build for sm_89"),
         (("1.96", "13.0", "90-real"), {"gpu": "B200"}, "the cubin for sm_90", "build for sm_100"),
         (("1.96", "12.9", "sm_70"), {"gpu": "V100", "driver": "590"}, "R580 was the last", "drop"),
+        (("1.96", "13.0", "sm_80"), {"driver": "535", "gpu": "B200"}, "R570 is the first", "570"),
+        (
+            ("nightly-2026-04-03", "13.0", "sm_90"),
+            OXIDE | {"revision": "pull/1201"},
+            "nightly-2026-08-28 only",
+            "to nightly-2026-08-28",
+        ),
+        (
+            ("1.96", "13.0", "sm_90"),
+            OXIDE,
+            "works with nightly-2026-08-28 only",
+            "move rustc to nightly-2026-08-28",
+        ),
+        (
+            ("nightly-2026-04-03", "13.0", "sm_90"),
+            OXIDE | {"revision": "beefbeef"},
+            "nothing is known of revision beefbeef",
+            "drop",
+        ),
+        (
+            ("nightly-2026-04-03", "11.8", "sm_80"),
+            OXIDE,
+            "needs CUDA 12.0 or later",
+            "move CUDA to 12.0 or later",
+        ),
+        (("nightly-2026-04-03", "12.9", "sm_61"), OXIDE, "does not take sm_61", "drop"),
+        (("nightly-2026-04-02", "13.0", "sm_120"), RUST_CUDA, "does not take sm_120", "drop"),
+        (
+            ("nightly-2026-04-03", "11.8", "sm_80"),
+            {"nvvm": True},
+            "reads NVVM IR 1.9",
+            "llc instead",
+        ),
+        (("1.96", "13.0", "sm_90"), {"nvvm": True}, "typed pointers of LLVM 7", "llc instead"),
+        (
+            ("1.96", "12.8", "sm_100"),
+            {"nvvm": True},
+            "reads bitcode up to LLVM 20",
+            "CUDA to 13.0 to 13.3",
+        ),
+        (
+            ("1.96", "13.4", "sm_100"),
+            {"nvvm": True},
+            "refuses rustc's data layout",
+            "CUDA to 13.0 to 13.3",
+        ),
+        (
+            ("1.96", "13.0", "sm_100"),
+            {"nvvm": True, "ptx": "8.8"},
+            "always writes PTX 9.0",
+            "not ask for PTX 8.8",
+        ),
+        (
+            ("1.96", "13.3", "100-virtual"),
+            {"nvvm": True, "driver": "580"},
+            "not 9.3 (error 222",
+            "require driver 610",
+        ),
         (("nightly-2020-01-01", "13.0", "sm_90"), {}, "nothing is known of", "move rustc"),
     ],
 )  # fmt: skip
 def test_each_predicate_says_why_and_what_would_do(
-    facts: Facts, args: tuple[str, ...], more: dict[str, str], reason: str, change: str
+    facts: Facts, args: tuple[str, ...], more: dict[str, Any], reason: str, change: str
 ) -> None:
     found = refusal(facts, *args, **more)
     assert reason in found.main
@@ -125,11 +199,12 @@ def test_a_form_that_does_not_load_is_a_warning_where_another_does(facts: Facts)
     assert "a cubin of CUDA 13.0 needs driver 580" in found.warnings[0]
 
 
-def test_one_pair_for_all_archs_is_preferred(facts: Facts) -> None:
-    both = check(facts, ">=1.95", ">=12.8", "sm_70", "sm_120").verdicts
-    assert {each.cuda.release for each in both if isinstance(each, Choice)} == {"12.9"}
-    apart = check(facts, ">=1.95", ">=12.8", "sm_70", "sm_110").verdicts
-    assert [each.cuda.release for each in apart if isinstance(each, Choice)] == ["12.9", "13.0"]
+def test_an_arch_more_changes_nothing_for_the_others(facts: Facts) -> None:
+    alone = check(facts, ">=1.95", ">=12.8", "sm_120").verdicts[0]
+    old, new = check(facts, ">=1.95", ">=12.8", "sm_70", "sm_120").verdicts
+    assert isinstance(old, Choice)
+    assert (old.rust.version, old.cuda.release) == ("1.96.0", "12.9")
+    assert new == alone
 
 
 def test_borrowed_tools_are_of_the_same_llvm_or_newer(facts: Facts) -> None:
@@ -164,3 +239,9 @@ def test_the_record_names_every_candidate_with_its_evidence(facts: Facts) -> Non
     for candidate in arch["candidates"]:
         assert all(each["how"] and each["source"] for each in candidate["excluded_by"])
         assert all(each["predicate"] in PREDICATES for each in candidate["excluded_by"])
+
+
+def test_the_documentation_has_every_predicate_in_their_order() -> None:
+    page = Path(__file__).parents[3] / "docs/predicates.md"
+    rows = re.findall(r"^\| `([a-z0-9-]+)` \| (\w+) \|", page.read_text(), re.MULTILINE)
+    assert rows == [(name, subject) for name, (subject, _) in PREDICATES.items()]
