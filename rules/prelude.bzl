@@ -10,7 +10,8 @@ dict from toolchain kind to `toolchain(...)`. An implementation is pure: it gets
                            list of paths, a label attribute a struct of the target's providers
                            (`label`, `files` and what its rule returned)
     archs                  the archs to build for: structs of `name` ("sm_90a"), `number`,
-                           `suffix`, `ptx`, `cubin` (which forms become outputs)
+                           `suffix`, `ptx`, `cubin` (which forms become outputs), `ptx_feature`
+                           ("ptx80" where `min_ptx` asks for more than the arch needs, else "")
     config                 "" or a short name that tells this configuration from others
     scanned                attribute -> the words of its `scan` list that occur in its files
     toolchains             kind -> arch name -> struct of what the toolchain's implementation

@@ -120,6 +120,8 @@ def _crate(ctx):
         root = _crate_root(ctx),
         inputs = unique(ctx.attrs.srcs + ctx.attrs.compile_data),
         stage = stage_path(ctx, ""),
+        # The toolchain that a library's own actions use; a kernel's arch may need another one.
+        rust = _any_toolchain(ctx)["id"],
         edition = ctx.attrs.edition,
         features = ctx.attrs.features,
         cfgs = ctx.attrs.cfgs,
@@ -143,9 +145,9 @@ def _merge(deps):
                 seen[crate["label"]] = {key: value for key, value in crate.items() if key != "below"}
     return seen.values()
 
-def _paths(crate, cpu):
+def _paths(crate, tc, cpu):
     """Where the compile stage puts a crate: one place for all archs, or one for each."""
-    folder = crate["stage"] + ("" if cpu == BASE_CPU else "/" + cpu)
+    folder = join(crate["stage"], tc["id"], "" if cpu == BASE_CPU else cpu)
     return struct(
         metadata = folder + "/lib" + crate["name"] + ".rmeta",
         bitcode = folder + "/" + crate["name"] + ".bc",
@@ -154,10 +156,10 @@ def _paths(crate, cpu):
 
 def _compile(crate, below, tc, cpu):
     """The compile stage: one crate to metadata and bitcode on which no pass has run."""
-    own = _paths(crate, cpu)
+    own = _paths(crate, tc, cpu)
     externs, search = [], []
     for dep in below:
-        at = _paths(dep, cpu)
+        at = _paths(dep, tc, cpu)
         if dep["label"] in crate["direct"]:
             externs += ["--extern", dep["name"] + "=" + at.metadata]
         search.append(at.metadata.rpartition("/")[0])
@@ -203,7 +205,7 @@ def _compile(crate, below, tc, cpu):
             command(argv),
             command(["@check-dep-info", own.deps, "compile_data"]),
         ],
-        inputs = crate["inputs"] + tc["metadata"] + [_paths(dep, cpu).metadata for dep in below],
+        inputs = crate["inputs"] + tc["metadata"] + [_paths(dep, tc, cpu).metadata for dep in below],
         outputs = [own.metadata, own.bitcode],
         tools = [(tc["id"], "rustc")],
         env = rustc_env(tc["env"]),
@@ -217,7 +219,7 @@ def _rust_library(ctx):
         actions = [compiled],
         # A library has no file of its own to show: building it proves that it compiles.
         outputs = [],
-        files = [_paths(crate, BASE_CPU).bitcode],
+        files = [_paths(crate, tc, BASE_CPU).bitcode],
         crate = crate,
     )
 
@@ -228,8 +230,8 @@ def _any_toolchain(ctx):
 
 def _link(ctx, crate, tc, cpu, module):
     """The link stage: one self-contained module, entries visible, statics in their memories."""
-    kernel = _paths(crate, cpu).bitcode
-    libraries = [_paths(dep, cpu).bitcode for dep in crate["below"]]
+    kernel = _paths(crate, tc, cpu).bitcode
+    libraries = [_paths(dep, tc, cpu).bitcode for dep in crate["below"]]
     tools = tc["tools"]
     return action(
         stage = "link",
@@ -280,6 +282,7 @@ def _codegen(ctx, tc, arch, module, ptx):
                 tools["llc"],
                 "-O" + ("2" if level in ("s", "z") else level),
                 "-mcpu=" + arch.name,
+            ] + (["-mattr=+" + arch.ptx_feature] if arch.ptx_feature else []) + [
                 "optimised.bc",
                 "-o",
                 ptx,
@@ -333,8 +336,9 @@ def _rust_kernel(ctx):
         module = stage_path(ctx, "module.%s.%s.bc" % (rust["id"], cpu))
         if (rust["id"], cpu) not in done:
             done[(rust["id"], cpu)] = True
-            if cpu != BASE_CPU:
-                for dep in below:
+            for dep in below:
+                # A library compiles itself once, by its own toolchain and for all archs.
+                if cpu != BASE_CPU or rust["id"] != dep["rust"]:
                     inner = [other for other in below if other["label"] in dep["reach"]]
                     actions.append(_compile(dep, inner, rust, cpu))
             actions.append(_compile(crate, below, rust, cpu))
@@ -365,10 +369,19 @@ RULES = {
 
 Outputs for each arch: `NAME.sm_XX.ptx`, `NAME.sm_XX.cubin` and `NAME.sm_XX.json`, which has the entries with
 their parameters, registers, spills and memory.""",
-        attrs = dict(_CRATE_ATTRS, entries = attr.string_list(
-            "The functions to keep. Default: every exported `extern \"ptx-kernel\"` function.",
-            default = [],
-        )),
+        attrs = dict(
+            _CRATE_ATTRS,
+            entries = attr.string_list(
+                "The functions to keep. Default: every exported `extern \"ptx-kernel\"` function.",
+                default = [],
+            ),
+            min_ptx = attr.string(
+                "The PTX version (`8.0`) that inline assembly in the kernel needs at least. Default: the " +
+                "lowest that each arch needs, which the oldest drivers take.",
+                default = "",
+                configurable = False,
+            ),
+        ),
         per_arch = True,
         toolchains = ["rust", "cuda"],
     ),

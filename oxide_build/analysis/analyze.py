@@ -12,13 +12,13 @@ from oxide_build.analysis.rule_set import Rule, RuleSet
 from oxide_build.analysis.starlark_rules import RuleFailure, plain
 from oxide_build.errors import DefinitionError
 from oxide_build.model.action import OUTPUT_ROOT
-from oxide_build.model.arch import Arch
+from oxide_build.model.arch import ArchRequest
 from oxide_build.model.label import Label
 from oxide_build.model.target import AttrSpec, AttrValue
 from oxide_build.model.toolchain import Toolchain
 
 # The toolchain of a kind for an arch, or for what builds for no arch.
-ToolchainFor = Callable[[str, Arch | None], Toolchain]
+ToolchainFor = Callable[[str, ArchRequest | None], Toolchain]
 # Which of some words occur in a source file.
 Scan = Callable[[str, tuple[str, ...]], tuple[str, ...]]
 
@@ -46,6 +46,10 @@ def analyze(
     `toolchain_for` raises.
     """
     return _Analysis(rules, toolchain_for, scan).run(configurations, requested)
+
+
+def _ptx_feature(request: ArchRequest) -> str:
+    return "" if request.min_ptx is None else request.min_ptx.feature
 
 
 class _Analysis:
@@ -128,6 +132,7 @@ class _Analysis:
                     "suffix": arch.suffix,
                     "ptx": configuration.requests[arch].ptx,
                     "cubin": configuration.requests[arch].cubin,
+                    "ptx_feature": _ptx_feature(configuration.requests[arch]),
                 }
                 for arch in configuration.archs
                 if arch is not None
@@ -136,7 +141,9 @@ class _Analysis:
             "scanned": scanned,
             "toolchains": {
                 kind: {
-                    "" if arch is None else str(arch): self._toolchain(kind, arch)
+                    "" if arch is None else str(arch): self._toolchain(
+                        kind, None if arch is None else configuration.requests[arch]
+                    )
                     for arch in configuration.archs
                 }
                 for kind in rule.toolchains
@@ -186,8 +193,8 @@ class _Analysis:
             found.update(dict.fromkeys(words))
         return list(found)
 
-    def _toolchain(self, kind: str, arch: Arch | None) -> Mapping[str, Any]:
-        toolchain = self._toolchain_for(kind, arch)
+    def _toolchain(self, kind: str, request: ArchRequest | None) -> Mapping[str, Any]:
+        toolchain = self._toolchain_for(kind, request)
         name = toolchain_id(toolchain)
         if name not in self._prepared:
             file = self._rules.toolchains[kind]

@@ -67,7 +67,7 @@ def _check(rust: str, cuda: str, *, offline: bool) -> int:
         offline=offline,
         reporter=FetchProgress(),
     )
-    compiler, assembler = toolchains.for_arch("rust", None), toolchains.for_arch("cuda", None)
+    compiler, assembler = toolchains.preferred("rust"), toolchains.preferred("cuda")
     found = [*check_rust(compiler, facts), *check_cuda(assembler, facts)]
     for each in found:
         click.echo(str(each))

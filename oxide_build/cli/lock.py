@@ -31,41 +31,46 @@ def update_command(offline: bool) -> int:
 
 
 def _lock(*, keep: bool, check: bool, offline: bool) -> int:
-    from oxide_build.cli.folders import Folders
     from oxide_build.cli.progress import FetchProgress
-    from oxide_build.cli.toolchains import Toolchains, host, read_lock
-    from oxide_build.errors import ToolchainError
+    from oxide_build.cli.session import Request, open_session
+    from oxide_build.cli.toolchain_source import host
+    from oxide_build.cli.toolchains import read_lock
+    from oxide_build.errors import OxideError, ToolchainError
     from oxide_build.host.files import write_atomic
-    from oxide_build.host.process import ProcessGroup
     from oxide_build.load.files import WorkspaceFiles
     from oxide_build.load.workspace_file import find_workspace, load_workspace
-    from oxide_build.resolution.lock import LOCK_FILE, Lock, changes, locked
+    from oxide_build.resolution.lock import LOCK_FILE, Lock, changes
 
     root = find_workspace(Path.cwd())
-    workspace = load_workspace(root)
+    wanted = load_workspace(root).toolchain
     before = read_lock(WorkspaceFiles(root)) or Lock()
+    fresh = before.fresh({"rust": wanted.rust, "cuda": wanted.cuda}, host())
+    if check:
+        for kind in ("rust", "cuda"):
+            if not any((e.kind, e.host) == (kind, host()) for e in fresh.toolchains):
+                stale = any((e.kind, e.host) == (kind, host()) for e in before.toolchains)
+                raise ToolchainError(
+                    f"`{LOCK_FILE}` is {'stale' if stale else 'missing'} for {kind} on {host()}",
+                    hint="run `oxide toolchain lock`",
+                )
+        say("nothing changed")
+        return 0
     fetching = FetchProgress()
-    toolchains = Toolchains(
-        workspace.toolchain,
-        Folders.find().store,
-        ProcessGroup(),
-        offline=offline,
-        reporter=fetching,
-    )
-    after = before
-    wanted = {"rust": workspace.toolchain.rust, "cuda": workspace.toolchain.cuda}
-    for kind, requirement in wanted.items():
-        entry = next((e for e in before.toolchains if (e.kind, e.host) == (kind, host())), None)
-        if keep and entry is not None and entry.requirement == requirement:
+    start = fresh.only(host()) if keep else Lock()
+    request = Request(patterns=("//...",), offline=offline, lock=start)
+    session = open_session(root, request, fetching)
+    for label in session.graph.requested:
+        target = session.graph.targets[label]
+        if not session.rules.schemas[target.rule].per_arch:
             continue
-        if check:
-            what = "is stale" if entry else "is missing"
-            raise ToolchainError(
-                f"`{LOCK_FILE}` {what} for {kind} on {host()}", hint="run `oxide toolchain lock`"
-            )
-        found = toolchains.for_arch(kind, None)
-        after = after.with_entry(locked(found, requirement=requirement, host=host()))
+        try:
+            session.own_archs(target)
+        except OxideError as error:
+            # One target that cannot be built is no reason to leave the others unlocked.
+            say(f"not locked for: {error.message}")
     fetching.close()
+    entries = session.toolchains.lock_entries()
+    after = before.with_entries(entries)
     if after != before:
         write_atomic(root / LOCK_FILE, after.text().encode())
     for line in changes(before, after) or ["nothing changed"]:

@@ -59,7 +59,7 @@ def prove(
         offline=offline,
         reporter=reporter,
     )
-    cuda = toolchains.for_arch("cuda", None)
+    cuda = toolchains.preferred("cuda")
     tree = cuda.trees["ptxas"]
     ptxas = Path(tree.root, cuda.tools["ptxas"].removeprefix(f"{tree.mount}/"))
     with tempfile.TemporaryDirectory() as folder:

@@ -37,7 +37,7 @@ _KINDS = {
 @click.argument("name", required=False)
 @click.option("--markdown", is_flag=True, help="Print a document.")
 def command(name: str | None, markdown: bool) -> int:
-    from oxide_build.cli.session import load_rules
+    from oxide_build.cli.rule_files import load_rules
 
     schemas = load_rules(Path.cwd()).schemas
     if name is not None and name not in schemas:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,15 +14,13 @@ from oxide_build.analysis.actions import ActionGraph
 from oxide_build.analysis.analyze import analyze, toolchain_id
 from oxide_build.analysis.configure import configure
 from oxide_build.analysis.rule_set import RuleSet
-from oxide_build.analysis.starlark_rules import BUILTIN
 from oxide_build.cli.folders import Folders
+from oxide_build.cli.rule_files import builtin_rule_files, rule_reader
 from oxide_build.cli.toolchains import Toolchains, load_facts, read_lock
-from oxide_build.content import content_root
 from oxide_build.device.gpus import native_arch
 from oxide_build.errors import (
     DefinitionError,
     DeviceError,
-    OxideError,
     ToolchainError,
     UsageError,
 )
@@ -40,13 +38,12 @@ from oxide_build.model.label import Pattern
 from oxide_build.model.target import Target
 from oxide_build.model.workspace import Workspace
 from oxide_build.provision.reporter import FetchReporter
-from oxide_build.resolution.archs import expand_archs
+from oxide_build.resolution.archs import expand_archs, with_min_ptx
+from oxide_build.resolution.lock import Lock
 from oxide_build.store.blobs import BlobStore
 from oxide_build.store.file_states import FileStates
 from oxide_build.store.keys import KeyContext
 from oxide_build.store.results import ResultStore
-
-_RULE_FILE_LIMIT_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +51,8 @@ class Request:
     """What the command line asks for.
 
     `archs` (spellings) replace those of the targets; `rust`, `cuda` and `min_driver` replace what
-    `oxide.toml` requires. Who asks for another `rust` or `cuda` is not held to `oxide.lock`.
+    `oxide.toml` requires. Who asks for another `rust` or `cuda` is not held to `oxide.lock`; `lock`
+    is for who writes that file: it replaces what is read, and what it does not name may be added.
     """
 
     patterns: tuple[str, ...]
@@ -66,6 +64,7 @@ class Request:
     offline: bool = False
     jobs: int = 0
     keep_going: bool = False
+    lock: Lock | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,14 +86,14 @@ class Session:
         configurations = configure(
             self.graph,
             self.rules.schemas,
-            self._own_archs,
+            self.own_archs,
             frozenset(self.request.configs),
         )
         return analyze(
             configurations,
             self.graph.requested,
             self.rules,
-            self.toolchains.for_arch,
+            self.toolchains.for_request,
             self._scan,
         )
 
@@ -129,12 +128,18 @@ class Session:
         finally:
             results.close()
 
-    def _own_archs(self, target: Target) -> tuple[ArchRequest, ...]:
+    def own_archs(self, target: Target) -> tuple[ArchRequest, ...]:
+        """The archs of a target whose rule builds for a list of its own; chooses their toolchains.
+
+        Raises `OxideError` with the target's place for one that cannot be built.
+        """
         spellings = self.request.archs or target.archs
         try:
             requests = expand_archs(spellings, self.toolchains.known_archs(), native_arch)
+            requests = with_min_ptx(requests, target.attrs.get("min_ptx"), load_facts().arch)
             for request in requests:
                 self.toolchains.check(request)
+            self.toolchains.check_gpus(requests)
         except (UsageError, DefinitionError, DeviceError, ToolchainError) as error:
             if self.request.archs:
                 raise
@@ -168,7 +173,7 @@ def open_session(start: Path, request: Request, reporter: FetchReporter) -> Sess
         cuda=request.cuda or workspace.toolchain.cuda,
     )
     files = WorkspaceFiles(root)
-    rules = RuleSet.load(builtin_rule_files(), workspace.rules, _rule_reader(files))
+    rules = RuleSet.load(builtin_rule_files(), workspace.rules, rule_reader(files))
     package = package_of(start, workspace)
     patterns = [Pattern.parse(text, package=package) for text in request.patterns]
     graph = load_graph(files, workspace, rules.schemas, patterns)
@@ -186,8 +191,10 @@ def open_session(start: Path, request: Request, reporter: FetchReporter) -> Sess
             requirements,
             folders.store,
             processes,
-            lock=None if request.rust or request.cuda else read_lock(files),
+            lock=_lock(request, files),
+            may_add=request.lock is not None,
             min_driver=request.min_driver or workspace.min_driver,
+            gpus=workspace.gpus,
             offline=request.offline,
             reporter=reporter,
         ),
@@ -195,14 +202,10 @@ def open_session(start: Path, request: Request, reporter: FetchReporter) -> Sess
     )
 
 
-def load_rules(start: Path) -> RuleSet:
-    """The rules of the workspace around `start`; the built-in ones where there is none."""
-    try:
-        root = find_workspace(start)
-    except UsageError:
-        return RuleSet.load(builtin_rule_files(), (), _rule_reader(WorkspaceFiles(start)))
-    own = load_workspace(root).rules
-    return RuleSet.load(builtin_rule_files(), own, _rule_reader(WorkspaceFiles(root)))
+def _lock(request: Request, files: WorkspaceFiles) -> Lock | None:
+    if request.lock is not None:
+        return request.lock
+    return None if request.rust or request.cuda else read_lock(files)
 
 
 def clean_outputs(start: Path) -> bool:
@@ -211,11 +214,6 @@ def clean_outputs(start: Path) -> bool:
     folders = Folders.find()
     tree = OutputTree(root, BlobStore(folders.cache), _file_states(root, folders))
     return tree.clean()
-
-
-def builtin_rule_files() -> list[str]:
-    """Names of the rule files that come with the tool, those that export rules or toolchains."""
-    return ["core.bzl", "rust_toolchain.bzl", "rust.bzl"]
 
 
 def _file_states(root: Path, folders: Folders) -> FileStates:
@@ -234,25 +232,3 @@ def package_of(start: Path, workspace: Workspace) -> str:
     """The package path of a folder of the workspace, from which relative patterns are meant."""
     relative = start.resolve().relative_to(Path(workspace.root).resolve()).as_posix()
     return "" if relative == "." else relative
-
-
-def _rule_reader(files: WorkspaceFiles) -> Callable[[str], str]:
-    builtin = content_root("rules")
-
-    def read(module_id: str) -> str:
-        if module_id.startswith(BUILTIN):
-            name = module_id.removeprefix(BUILTIN)
-            path = builtin / name
-            if "/" in name or not path.is_file():
-                raise DefinitionError(f"oxide_build has no rule file `{name}`")
-            return path.read_text(encoding="utf-8")
-        try:
-            path_in = module_id.removeprefix("//").replace(":", "/")
-            return files.read(path_in, limit_bytes=_RULE_FILE_LIMIT_BYTES).decode("utf-8")
-        except (OxideError, UnicodeDecodeError) as error:
-            raise DefinitionError(
-                f"the rule file `{module_id}` cannot be read: {error}",
-                hint="`rules` in oxide.toml lists files as `//folder/file.bzl`",
-            ) from None
-
-    return read

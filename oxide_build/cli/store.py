@@ -89,7 +89,7 @@ def install_command(kind: str, spec: str, provider: str | None) -> int:
             ProcessGroup(),
             offline=False,
             reporter=fetching,
-        ).for_arch(kind, None)
+        ).preferred(kind)
     finally:
         fetching.close()
     say(f"{kind} {found.version} ({found.provider}: {found.origin})")

@@ -19,7 +19,7 @@ def toolchains(session: Session) -> Iterator[Finding]:
         ("cuda", session.workspace.toolchain.cuda),
     ):
         try:
-            found = session.toolchains.for_arch(kind, None)
+            found = session.toolchains.preferred(kind)
         except ToolchainError as error:
             yield Finding(section=kind, status="missing", text=error.message, fix=error.hint or "")
             continue

@@ -71,6 +71,7 @@ def parse_workspace(root: str, data: bytes) -> Workspace:
     requirements = _toolchain(toolchain) if toolchain is not None else ToolchainRequirements()
     deploy = top.table("deploy")
     min_driver = _min_driver(deploy) if deploy is not None else None
+    gpus = deploy.checked("gpus", _wrong_gpu) if deploy is not None else None
     table = top.table("workspace")
     if table is None:
         if "workspace" not in file.values:
@@ -94,6 +95,7 @@ def parse_workspace(root: str, data: bytes) -> Workspace:
         rules=rules or (),
         toolchain=requirements,
         min_driver=min_driver,
+        gpus=gpus or (),
         configs=configs,
     )
 
@@ -124,7 +126,7 @@ def _toolchain(table: Table) -> ToolchainRequirements:
 
 
 def _min_driver(table: Table) -> str | None:
-    table.check_keys(("min_driver",))
+    table.check_keys(("min_driver", "gpus"))
     value = table.string("min_driver")
     if value is not None and not _DRIVER.match(value):
         hint = "write a branch (`535`) or a version (`535.54.03`)"
@@ -166,6 +168,15 @@ def _wrong_provider(text: str) -> Wrong | None:
     if text in PROVIDERS:
         return None
     return f"there is no provider {shown(text)}", suggestion(text, PROVIDERS, what="providers")
+
+
+def _wrong_gpu(text: str) -> Wrong | None:
+    if text.strip() and len(text) <= 100 and text.isprintable():
+        return None
+    return (
+        f"{shown(text)} is no GPU",
+        'write its name, as in `gpus = ["H200", "RTX 4090", "sm_90"]`',
+    )
 
 
 def _wrong_rule_file(text: str) -> Wrong | None:

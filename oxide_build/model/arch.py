@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from oxide_build.errors import UsageError
 from oxide_build.model.label import shown
+from oxide_build.model.ptx import PtxVersion
 
 # Families of the `f` suffix. Source: ptxas 12.9 to 13.5, every (target, arch) pair assembled; see
 # toolchains/arch.toml. A number absent here has no family.
@@ -68,12 +69,14 @@ class ArchRequest:
     """An arch and which forms of it are wanted, as CMake's `80-real` and `90-virtual` say it.
 
     Both forms are always built, because a PTX that was never assembled is not a build result;
-    the flags say which of them become outputs.
+    the flags say which of them become outputs. `min_ptx` is set where the code needs a newer PTX
+    version than the arch.
     """
 
     arch: Arch
     cubin: bool = field(default=True, kw_only=True)
     ptx: bool = field(default=True, kw_only=True)
+    min_ptx: PtxVersion | None = field(default=None, kw_only=True)
 
     @classmethod
     def parse(cls, text: str) -> ArchRequest:

@@ -31,7 +31,8 @@ class ToolchainRequirements:
 class Workspace:
     """A workspace: its root folder (absolute) and the values of its `oxide.toml`.
 
-    `min_driver` is the deployment floor: the oldest driver that must load what is built.
+    `min_driver` is the deployment floor: the oldest driver that must load what is built. `gpus` are
+    products or archs, each of which must be able to run every kernel.
     """
 
     root: str
@@ -41,4 +42,5 @@ class Workspace:
     rules: tuple[str, ...] = ()
     toolchain: ToolchainRequirements = field(default_factory=ToolchainRequirements)
     min_driver: str | None = None
+    gpus: tuple[str, ...] = ()
     configs: Mapping[str, ConfigSetting] = field(default_factory=dict)

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oxide_build.model.toolchain import Toolchain
-from oxide_build.provision.tool_store import RECORD, Install, ToolStore, folder_size
+from oxide_build.provision.tool_store import (
+    RECORD,
+    Install,
+    InstallRecord,
+    ToolStore,
+    folder_size,
+)
 
 _DAY_S = 86_400.0
 
@@ -36,16 +42,24 @@ class StoreUse:
 
         A store that cannot be written is used all the same.
         """
-        installs = os.path.realpath(self._store.root / "installs") + "/"
-        for tree in toolchain.trees.values():
-            root = os.path.realpath(tree.root)
-            if not root.startswith(installs):
-                continue
-            mark = self._folder / root.removeprefix(installs).split("/")[0]
+        for name in self._names(toolchain):
+            mark = self._folder / name
             with contextlib.suppress(OSError):
                 if not mark.exists() or time.time() - mark.stat().st_mtime > _DAY_S:
                     mark.parent.mkdir(parents=True, exist_ok=True)
                     mark.touch()
+
+    def records_of(self, toolchain: Toolchain) -> tuple[InstallRecord, ...]:
+        """What the parts of `toolchain` were fetched as; () where they are not this store's."""
+        names = self._names(toolchain)
+        return tuple(i.record for i in self._store.all_installs() if i.name in names)
+
+    def _names(self, toolchain: Toolchain) -> tuple[str, ...]:
+        """The installs that the parts of `toolchain` lie in."""
+        installs = os.path.realpath(self._store.root / "installs") + "/"
+        roots = (os.path.realpath(tree.root) for tree in toolchain.trees.values())
+        mine = (root.removeprefix(installs) for root in roots if root.startswith(installs))
+        return tuple(dict.fromkeys(root.split("/")[0] for root in mine))
 
     def entries(self) -> tuple[Entry, ...]:
         """Every install, those used last first. Reads the size of each: about 0.1 s a GB."""

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from oxide_build.errors import DefinitionError
 from oxide_build.model.arch import Arch, ArchRequest
+from oxide_build.model.ptx import PtxVersion
+from oxide_build.resolution.facts import ArchFacts
 
 
 def expand_archs(
@@ -35,6 +37,24 @@ def expand_archs(
             "`[workspace]` of oxide.toml, or `--arch sm_90` on the command line",
         )
     return tuple(found[arch] for arch in sorted(found))
+
+
+def with_min_ptx(
+    requests: Sequence[ArchRequest], text: object, facts: ArchFacts
+) -> tuple[ArchRequest, ...]:
+    """`requests`, told to write at least the PTX version `text` ("8.0") where they would not.
+
+    "" and None ask for nothing. Raises `UsageError` for what is no PTX version.
+    """
+    if not isinstance(text, str) or not text:
+        return tuple(requests)
+    least = PtxVersion.parse(text)
+
+    def told(request: ArchRequest) -> ArchRequest:
+        own = facts.emitted(request.arch)
+        return request if own is not None and own >= least else replace(request, min_ptx=least)
+
+    return tuple(told(request) for request in requests)
 
 
 def _expand(

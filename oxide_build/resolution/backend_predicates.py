@@ -163,6 +163,7 @@ def nvvm_data_layout(case: Case) -> Problem:
 
 
 def nvvm_ptx_fixed(case: Case) -> Problem:
+    # A lowest version is met by the newest.
     if not case.route.through_nvvm or case.ptx is None or case.ptx == case.cuda.max_ptx:
         return None
     return (

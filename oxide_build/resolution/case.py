@@ -44,7 +44,8 @@ class Deployment:
 class Case:
     """One arch with one compiler, one toolkit and one place to run.
 
-    `ptx` is the version that was asked for; `written` the one that results.
+    `ptx` is the very version that was asked for; `told` the one that llc is told, and `written` the
+    one that results.
     """
 
     request: ArchRequest
@@ -60,11 +61,20 @@ class Case:
         return self.request.arch
 
     @property
+    def told(self) -> PtxVersion | None:
+        """None where llc is left to write what the arch needs at least."""
+        least = self.request.min_ptx
+        if self.ptx is not None or least is None:
+            return self.ptx
+        own = self.facts.arch.emitted(self.arch)
+        return least if own is None or least > own else None
+
+    @property
     def written(self) -> PtxVersion | None:
         """The `.version` of the PTX; None where the arch is not known to anyone."""
         if self.route.through_nvvm:
             return self.cuda.max_ptx
-        return self.ptx or self.facts.arch.emitted(self.arch)
+        return self.told or self.facts.arch.emitted(self.arch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import tomli
@@ -28,7 +28,9 @@ class LockedToolchain:
     """One toolchain for one kind of host ("x86_64-linux").
 
     `requirement` is what `[toolchain]` said when it was chosen; another one makes the lock stale.
-    `trees` has the digest of the files of each part, so the same name with other content fails.
+    `archs` are those that need another toolchain than the rest; the entry without any serves the
+    rest. `trees` has the digest of the files of each part, so the same name with other content
+    fails; `packages` the sha256 of what was downloaded, where this tool did it.
     """
 
     kind: str
@@ -37,7 +39,9 @@ class LockedToolchain:
     provider: str
     spec: str
     version: str
+    archs: tuple[str, ...] = ()
     trees: Mapping[str, str]
+    packages: Mapping[str, str] = field(default_factory=dict)
 
     def check_fresh(self, requirement: str) -> None:
         """Raise `ToolchainError` where `requirement` is not what this was locked for."""
@@ -48,10 +52,14 @@ class LockedToolchain:
                 hint="run `oxide toolchain update`, or put the requirement back",
             )
 
-    def check_same(self, found: Toolchain) -> None:
-        """Raise `ToolchainError` where `found` is not the toolchain that was locked."""
+    def check_same(self, found: Toolchain, packages: Mapping[str, str]) -> None:
+        """Raise `ToolchainError` where `found` is not the toolchain that was locked.
+
+        `packages` are what `found` was downloaded as, {} if it was not.
+        """
         now = {name: str(tree.digest) for name, tree in found.trees.items()}
-        if found.version == self.version and now == dict(self.trees):
+        other = [n for n, sha256 in packages.items() if self.packages.get(n, sha256) != sha256]
+        if found.version == self.version and now == dict(self.trees) and not other:
             return
         different = [name for name in self.trees if now.get(name) != self.trees[name]]
         what = f"version {found.version} instead of {self.version}"
@@ -61,6 +69,11 @@ class LockedToolchain:
                 f"its {name} has other files: {now.get(name, 'nothing')} instead of "
                 f"{self.trees.get(name, 'nothing')}"
             )
+            if not different and other:
+                what = (
+                    f"`{other[0]}` was downloaded with the sha256 {packages[other[0]]} instead of "
+                    f"{self.packages[other[0]]}"
+                )
         raise ToolchainError(
             f"the {self.kind} toolchain of {self.provider} is not the one in `{LOCK_FILE}`: {what}",
             hint=f"{found.origin or 'the installation'} was changed, or the archive was: install "
@@ -70,18 +83,20 @@ class LockedToolchain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lock:
-    """All entries, at most one for each (kind, host)."""
+    """All entries: for each (kind, host) one without archs, and others for archs of their own."""
 
     toolchains: tuple[LockedToolchain, ...] = ()
 
-    def find(self, kind: str, host: str) -> LockedToolchain | None:
-        """The entry for `kind` on `host`.
+    def find(self, kind: str, host: str, arch: str | None) -> LockedToolchain | None:
+        """The entry for `kind` on `host` that serves `arch`, or whatever has no entry of its own.
 
         Raises `ToolchainError` where the file has `kind` for other hosts only: choosing something
         unlocked without a word is what a lock is to prevent.
         """
         same = [each for each in self.toolchains if each.kind == kind]
-        found = next((each for each in same if each.host == host), None)
+        mine = [each for each in same if each.host == host]
+        found = next((each for each in mine if not each.archs), None)
+        found = next((each for each in mine if arch in each.archs), found)
         if found is None and same:
             hosts = ", ".join(each.host for each in same)
             raise ToolchainError(
@@ -90,10 +105,24 @@ class Lock:
             )
         return found
 
-    def with_entry(self, entry: LockedToolchain) -> Lock:
-        """This lock with `entry` in the place of the one for the same kind and host."""
-        others = [e for e in self.toolchains if (e.kind, e.host) != (entry.kind, entry.host)]
-        return Lock(toolchains=tuple(sorted([*others, entry], key=lambda e: (e.kind, e.host))))
+    def with_entries(self, entries: Sequence[LockedToolchain]) -> Lock:
+        """This lock with `entries` in the place of all for the same kinds and hosts."""
+        named = {(entry.kind, entry.host) for entry in entries}
+        others = [e for e in self.toolchains if (e.kind, e.host) not in named]
+        order = sorted([*others, *entries], key=lambda e: (e.kind, e.host, e.archs))
+        return Lock(toolchains=tuple(order))
+
+    def fresh(self, requirements: Mapping[str, str], host: str) -> Lock:
+        """This lock without entries for `host` that were made for another requirement."""
+
+        def stale(entry: LockedToolchain) -> bool:
+            return entry.host == host and entry.requirement != requirements.get(entry.kind)
+
+        return Lock(toolchains=tuple(each for each in self.toolchains if not stale(each)))
+
+    def only(self, host: str) -> Lock:
+        """The entries for `host`."""
+        return Lock(toolchains=tuple(each for each in self.toolchains if each.host == host))
 
     def text(self) -> str:
         """The file's content: the same lock gives the same bytes."""
@@ -101,10 +130,12 @@ class Lock:
         for each in self.toolchains:
             lines = ["[[toolchain]]"]
             lines += [f"{key} = {_quoted(getattr(each, key))}" for key in _TEXTS]
-            lines += ["", "[toolchain.trees]"]
-            lines += [
-                f"{_quoted(name)} = {_quoted(each.trees[name])}" for name in sorted(each.trees)
-            ]
+            if each.archs:
+                lines.append(f"archs = [{', '.join(map(_quoted, each.archs))}]")
+            for title, values in (("trees", each.trees), ("packages", each.packages)):
+                if values or title == "trees":
+                    lines += ["", f"[toolchain.{title}]"]
+                    lines += [f"{_quoted(n)} = {_quoted(values[n])}" for n in sorted(values)]
             blocks.append("\n".join(lines) + "\n")
         return "\n".join(blocks)
 
@@ -123,12 +154,20 @@ class Lock:
         if not isinstance(rows, list):
             raise _wrong("`toolchain` is no array of tables")
         entries = tuple(_entry(row) for row in rows)
-        if len({(each.kind, each.host) for each in entries}) < len(entries):
-            raise _wrong("it has two toolchains of one kind for one host")
+        served = [(e.kind, e.host, arch) for e in entries for arch in e.archs or ("",)]
+        if len(set(served)) < len(served):
+            raise _wrong("it has two toolchains of one kind for one host and arch")
         return cls(toolchains=entries)
 
 
-def locked(found: Toolchain, *, requirement: str, host: str) -> LockedToolchain:
+def locked(
+    found: Toolchain,
+    *,
+    requirement: str,
+    host: str,
+    archs: Sequence[str] = (),
+    packages: Mapping[str, str],
+) -> LockedToolchain:
     """The entry that pins `found`."""
     return LockedToolchain(
         kind=found.kind,
@@ -137,6 +176,8 @@ def locked(found: Toolchain, *, requirement: str, host: str) -> LockedToolchain:
         provider=found.provider,
         spec=found.spec,
         version=found.version,
+        archs=tuple(archs),
+        packages=dict(packages),
         trees={name: str(tree.digest) for name, tree in found.trees.items()},
     )
 
@@ -144,27 +185,42 @@ def locked(found: Toolchain, *, requirement: str, host: str) -> LockedToolchain:
 def changes(before: Lock, after: Lock) -> Sequence[str]:
     """What differs, a line each: `rust (x86_64-linux): 1.95.0 -> 1.96.0`."""
     lines = []
-    old = {(each.kind, each.host): each for each in before.toolchains}
+    old = {(each.kind, each.host, each.archs): each for each in before.toolchains}
     for each in after.toolchains:
-        was = old.get((each.kind, each.host))
+        was = old.get((each.kind, each.host, each.archs))
         if was == each:
             continue
         new = f"{each.version} ({each.provider})"
         then = f"{was.version} ({was.provider})" if was else "nothing"
-        lines.append(f"{each.kind} ({each.host}): {then} -> {new}")
+        serves = f" for {', '.join(each.archs)}" if each.archs else ""
+        lines.append(f"{each.kind} ({each.host}){serves}: {then} -> {new}")
+    kept = {(each.kind, each.host, each.archs) for each in after.toolchains}
+    for key, each in old.items():
+        if key not in kept:
+            serves = f" for {', '.join(each.archs)}" if each.archs else ""
+            lines.append(f"{each.kind} ({each.host}){serves}: {each.version} -> nothing")
     return lines
 
 
 def _entry(row: Any) -> LockedToolchain:
-    if not isinstance(row, dict) or set(row) != {*_TEXTS, "trees"}:
-        raise _wrong(f"a `[[toolchain]]` must have exactly {', '.join(_TEXTS)} and trees")
-    trees = row["trees"]
-    texts = [row[key] for key in _TEXTS]
-    if not isinstance(trees, dict) or not all(
-        isinstance(text, str) and text.isprintable() for text in [*texts, *trees.values()]
-    ):
+    needed = {*_TEXTS, "trees"}
+    if not isinstance(row, dict) or not needed <= set(row) <= {*needed, "archs", "packages"}:
+        raise _wrong(
+            f"a `[[toolchain]]` must have {', '.join(_TEXTS)} and trees, and may have archs and "
+            "packages"
+        )
+    trees, packages, archs = row["trees"], row.get("packages", {}), row.get("archs", [])
+    if not (isinstance(trees, dict) and isinstance(packages, dict) and isinstance(archs, list)):
+        raise _wrong("trees and packages must be tables, and archs a list")
+    texts = [*(row[key] for key in _TEXTS), *trees.values(), *packages.values(), *archs]
+    if not all(isinstance(text, str) and text.isprintable() for text in texts):
         raise _wrong("its values must be strings on one line")
-    return LockedToolchain(**{key: row[key] for key in _TEXTS}, trees=dict(trees))
+    return LockedToolchain(
+        **{key: row[key] for key in _TEXTS},
+        archs=tuple(archs),
+        trees=dict(trees),
+        packages=dict(packages),
+    )
 
 
 def _quoted(text: str) -> str:

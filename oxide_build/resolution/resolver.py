@@ -185,6 +185,9 @@ def changes(wanted: Requirements, request: ArchRequest, facts: Facts) -> Iterato
     def works(changed: Requirements) -> bool:
         return resolve_quick(replace(changed, archs=(request,)), facts)
 
+    def works_for(other: ArchRequest) -> bool:
+        return resolve_quick(replace(wanted, archs=(other,)), facts)
+
     kits = sorted({each.release for each in all_cuda(facts)}, key=release_order)
     fitting = [r for r in kits if works(replace(wanted, cuda=CudaSpec.parse(r)))]
     if fitting:
@@ -203,7 +206,7 @@ def changes(wanted: Requirements, request: ArchRequest, facts: Facts) -> Iterato
     gpu = wanted.deployment.gpu
     if gpu is not None:
         other = replace(request, arch=Arch(gpu.number))
-        if other != request and resolve_quick(replace(wanted, archs=(other,)), facts):
+        if other != request and works_for(other):
             yield f"build for {other.arch}"
     driver = wanted.deployment.driver
     if driver is not None:
@@ -213,6 +216,9 @@ def changes(wanted: Requirements, request: ArchRequest, facts: Facts) -> Iterato
             if branch > driver.branch and works(replace(wanted, deployment=moved)):
                 yield f"require driver {branch} or later"
                 break
+    least = request.min_ptx
+    if least is not None and works_for(replace(request, min_ptx=None)):
+        yield f'do without `min_ptx = "{least}"`'
     if wanted.ptx is not None and works(replace(wanted, ptx=None)):
         yield f"do not ask for PTX {wanted.ptx}"
     yield f"drop {request.arch}"

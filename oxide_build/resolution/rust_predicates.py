@@ -89,18 +89,18 @@ def cpu_listed(case: Case) -> Problem:
 
 def ptx_published(case: Case) -> Problem:
     drivers = case.facts.drivers
-    if case.ptx is None or case.ptx in drivers.published:
+    if case.told is None or case.told in drivers.published:
         return None
-    return f"there never was a PTX {case.ptx}", drivers.ptx[-1].evidence
+    return f"there never was a PTX {case.told}", drivers.ptx[-1].evidence
 
 
 def ptx_known_to_llvm(case: Case) -> Problem:
     llvm = case.facts.llvm.of(case.rust.tools_llvm or 0)
-    if case.ptx is None or llvm is None or case.ptx <= llvm.max_ptx or case.route.through_nvvm:
+    if case.told is None or llvm is None or case.told <= llvm.max_ptx or case.route.through_nvvm:
         return None
     return (
         f"LLVM {llvm.major} of {case.rust.name} writes PTX up to {llvm.max_ptx} and would ignore "
-        f"+{case.ptx.feature}",
+        f"+{case.told.feature}",
         llvm.evidence,
     )
 
@@ -108,7 +108,7 @@ def ptx_known_to_llvm(case: Case) -> Problem:
 def ptx_not_below_minimum(case: Case) -> Problem:
     minimum = case.facts.arch.minimum(case.arch)
     llvm = case.facts.llvm.of(case.rust.tools_llvm or 0)
-    if case.ptx is None or minimum is None or case.ptx >= minimum or case.route.through_nvvm:
+    if case.told is None or minimum is None or case.told >= minimum or case.route.through_nvvm:
         return None
     does = {
         "aborts": "ends with an error",
@@ -116,6 +116,6 @@ def ptx_not_below_minimum(case: Case) -> Problem:
         "obeys": "writes it, and ptxas refuses it",
     }[llvm.below_minimum if llvm else "aborts"]
     return (
-        f"{case.arch} needs at least PTX {minimum}, so {case.ptx} cannot be had: llc {does}",
+        f"{case.arch} needs at least PTX {minimum}, so {case.told} cannot be had: llc {does}",
         Evidence(how="measured", source="toolchains/arch.toml, min_ptx"),
     )

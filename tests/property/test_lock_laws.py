@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from oxide_build.errors import DefinitionError
-from oxide_build.resolution.lock import Lock, LockedToolchain
+from oxide_build.resolution.lock import Lock, LockedToolchain, changes
 
 # Printable words that would break careless quoting.
 WORDS = st.sampled_from(
@@ -35,22 +37,42 @@ ENTRIES = st.builds(
     provider=WORDS,
     spec=WORDS,
     version=WORDS,
+    archs=st.lists(st.sampled_from(["sm_70", "sm_90a"]), max_size=2, unique=True).map(tuple),
     trees=st.dictionaries(WORDS, WORDS, max_size=3),
+    packages=st.dictionaries(WORDS, WORDS, max_size=3),
 )
 
 
-@given(st.lists(ENTRIES, max_size=4))
+@given(st.lists(ENTRIES, max_size=4, unique_by=lambda each: (each.kind, each.host)))
 def test_parse_undoes_text(entries: list[LockedToolchain]) -> None:
-    lock = Lock()
-    for entry in entries:
-        lock = lock.with_entry(entry)
+    lock = Lock().with_entries(entries)
     text = lock.text()
     assert Lock.parse(text.encode()) == lock
     assert Lock.parse(text.encode()).text() == text
     for entry in entries:
-        found = lock.find(entry.kind, entry.host)
-        assert found is not None
-        assert (found.kind, found.host) == (entry.kind, entry.host)
+        for arch in entry.archs or (None,):
+            assert lock.find(entry.kind, entry.host, arch) == entry
+
+
+USUAL = LockedToolchain(
+    kind="cuda", host="h", requirement=">=12", provider="p", spec="13", version="13", trees={}
+)
+OLD = replace(USUAL, spec="12", version="12", archs=("sm_70",))
+
+
+def test_an_arch_has_its_own_entry_or_the_usual_one() -> None:
+    lock = Lock().with_entries([OLD, USUAL])
+    assert lock.find("cuda", "h", "sm_70") == OLD
+    assert lock.find("cuda", "h", "sm_90") == USUAL
+    assert lock.find("cuda", "h", None) == USUAL
+    assert changes(Lock(), lock) == [
+        "cuda (h): nothing -> 13 (p)",
+        "cuda (h) for sm_70: nothing -> 12 (p)",
+    ]
+    fewer = lock.with_entries([USUAL])
+    assert changes(lock, fewer) == ["cuda (h) for sm_70: 12 -> nothing"]
+    with pytest.raises(DefinitionError, match="two toolchains of one kind"):
+        Lock.parse(Lock(toolchains=(USUAL, OLD, replace(OLD, spec="11"))).text().encode())
 
 
 @pytest.mark.parametrize(
