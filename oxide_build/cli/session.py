@@ -133,13 +133,26 @@ class Session:
 
         Raises `OxideError` with the target's place for one that cannot be built.
         """
-        spellings = self.request.archs or target.archs
-        try:
-            requests = expand_archs(spellings, self.toolchains.known_archs(), native_arch)
-            requests = with_min_ptx(requests, target.attrs.get("min_ptx"), load_facts().arch)
+        requests = self.requests(target)
+        with self._placed(target):
             for request in requests:
                 self.toolchains.check(request)
             self.toolchains.check_gpus(requests)
+        return requests
+
+    def requests(self, target: Target) -> tuple[ArchRequest, ...]:
+        """The archs that a target or the command line asks for; whether they fit is not asked."""
+        with self._placed(target):
+            requests = expand_archs(
+                self.request.archs or target.archs, self.toolchains.known_archs(), native_arch
+            )
+            return with_min_ptx(requests, target.attrs.get("min_ptx"), self.toolchains.facts.arch)
+
+    @contextmanager
+    def _placed(self, target: Target) -> Iterator[None]:
+        """Errors about the archs of `target` get its place, unless they are the command line's."""
+        try:
+            yield
         except (UsageError, DefinitionError, DeviceError, ToolchainError) as error:
             if self.request.archs:
                 raise
@@ -148,7 +161,6 @@ class Session:
             raise wrapped(
                 f"{target.location}: `archs` of `{target.label}`: {error.message}", hint=error.hint
             ) from None
-        return requests
 
     def _scan(self, path: str, words: tuple[str, ...]) -> tuple[str, ...]:
         data = self.files.read(path, limit_bytes=None)

@@ -10,6 +10,7 @@ _COMMANDS = {
     "list": ("store", "list_command", "Show the toolchains in the tool's own store."),
     "install": ("store", "install_command", "Fetch a toolchain."),
     "gc": ("store", "gc_command", "Remove toolchains that nobody uses."),
+    "resolve": ("resolve", "command", "Show what the targets of a workspace would be built with."),
     "lock": ("lock", "lock_command", "Write oxide.lock for this kind of host."),
     "update": ("lock", "update_command", "Choose anew and write oxide.lock."),
     "matrix": ("matrix", "command", "Show what builds for which arch, and why not."),

@@ -77,6 +77,25 @@ class ToolchainSource:
                 f"{why}; {kind} {spec} does it, but {error.message}", hint=error.hint
             ) from error
 
+    def allowed(self, kind: str, arch: Arch) -> tuple[str, ...]:
+        """The requirements that a toolchain for `arch` may meet: the lock's, if there is one."""
+        entry = None if self.lock is None else self.lock.find(kind, host(), str(arch))
+        return (getattr(self.requirements, kind) if entry is None else entry.spec,)
+
+    def here(self, kind: str, arch: Arch) -> Toolchain | None:
+        """What serves `arch` if it is on this machine; for a source that is offline."""
+        try:
+            return self.locked_for(kind, arch)
+        except ToolchainError:
+            return None
+
+    def here_exactly(self, kind: str, spec: str) -> Toolchain | None:
+        """The toolchain of that very version if it is on this machine."""
+        try:
+            return self._get(kind, None, spec)
+        except ToolchainError:
+            return None
+
     def used(self) -> tuple[Toolchain, ...]:
         """Those that were asked for so far."""
         return tuple(self._found.values())

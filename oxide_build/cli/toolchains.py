@@ -57,7 +57,7 @@ class Toolchains:
             requirements,
             store,
             processes,
-            facts=lambda: self._facts,
+            facts=lambda: self.facts,
             offline=offline,
             reporter=reporter,
             lock=lock,
@@ -68,13 +68,14 @@ class Toolchains:
         self._pairs: dict[ArchRequest, Pair] = {}
 
     @cached_property
-    def _facts(self) -> Facts:
+    def facts(self) -> Facts:
+        """The facts that come with the tool, read when first needed."""
         return load_facts()
 
     @cached_property
     def _deployment(self) -> Deployment:
         floor = self._min_driver
-        return Deployment(driver=None if floor is None else self._facts.drivers.of(floor))
+        return Deployment(driver=None if floor is None else self.facts.drivers.of(floor))
 
     def preferred(self, kind: str) -> Toolchain:
         """The one that serves whatever no arch says otherwise of."""
@@ -121,7 +122,7 @@ class Toolchains:
         They were checked before. Raises `UsageError` for a GPU that nobody knows.
         """
         for name in self._gpus:
-            gpu = self._facts.gpus.find(name)
+            gpu = self.facts.gpus.find(name)
             deployment = replace(self._deployment, gpu=gpu)
             cases = (self._case(r, self._pairs[r], deployment) for r in requests)
             found = [next(exclusions(case), None) for case in cases]
@@ -148,6 +149,16 @@ class Toolchains:
     def pair(self, request: ArchRequest) -> Pair:
         """What `check` chose for `request`."""
         return self._pairs[request]
+
+    def requirements(self, request: ArchRequest) -> Requirements:
+        """What the workspace asks for, and where results must load."""
+        asked = self.source.requirements
+        return Requirements(
+            rust=RustSpec.parse(asked.rust),
+            cuda=CudaSpec.parse(asked.cuda),
+            archs=(request,),
+            deployment=self._deployment,
+        )
 
     def lock_entries(self) -> list[LockedToolchain]:
         """What pins the preferred toolchains, and those that archs need instead, as checked."""
@@ -185,24 +196,18 @@ class Toolchains:
             cuda=probed_cuda(pair[1]),
             deployment=deployment,
             ptx=None,
-            facts=self._facts,
+            facts=self.facts,
         )
 
     def _another(self, request: ArchRequest, pair: Pair, problem: ToolchainError) -> Pair:
         """A pair that fits where the preferred one does not: what is here is tried first."""
         here = (probed_rust(pair[0]), probed_cuda(pair[1]))
-        asked = self.source.requirements
-        wanted = Requirements(
-            rust=RustSpec.parse(asked.rust),
-            cuda=CudaSpec.parse(asked.cuda),
-            archs=(request,),
-            deployment=self._deployment,
-        )
+        wanted = self.requirements(request)
         (verdict,) = resolve(
             wanted,
-            (here[0], *rust_candidates(self._facts, wanted.rust)),
-            (here[1], *cuda_candidates(self._facts, wanted.cuda)),
-            self._facts,
+            (here[0], *rust_candidates(self.facts, wanted.rust)),
+            (here[1], *cuda_candidates(self.facts, wanted.cuda)),
+            self.facts,
         ).verdicts
         if isinstance(verdict, Refusal):
             # The last one is to drop the arch. Where that is the only one it is likely misspelt.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from oxide_build.resolution.case import Exclusion
     from oxide_build.resolution.resolver import Choice, Refusal, Resolution
 
 
@@ -13,11 +15,12 @@ def as_record(resolution: Resolution) -> dict[str, Any]:
     return {
         "schema": 1,
         "ok": resolution.ok,
-        "archs": [_record(verdict) for verdict in resolution.verdicts],
+        "archs": [verdict_record(verdict) for verdict in resolution.verdicts],
     }
 
 
-def _record(verdict: Choice | Refusal) -> dict[str, Any]:
+def verdict_record(verdict: Choice | Refusal) -> dict[str, Any]:
+    """One arch of `as_record`."""
     from oxide_build.resolution.resolver import Choice
 
     arch = str(verdict.request.arch)
@@ -36,23 +39,30 @@ def _record(verdict: Choice | Refusal) -> dict[str, Any]:
         "ok": False,
         "reason": verdict.main,
         "changes": list(verdict.changes),
-        "candidates": [
-            {
-                "name": name,
-                "excluded_by": [
-                    {
-                        "subject": each.subject,
-                        "predicate": each.predicate,
-                        "reason": each.sentence,
-                        "how": each.evidence.how,
-                        "source": each.evidence.source,
-                    }
-                    for each in found
-                ],
-            }
-            for name, found in verdict.excluded
-        ],
+        "candidates": excluded_records(verdict.excluded),
     }
+
+
+def excluded_records(
+    excluded: Iterable[tuple[str, tuple[Exclusion, ...]]],
+) -> list[dict[str, Any]]:
+    """As `excluded_lines`, for programs."""
+    return [
+        {
+            "name": name,
+            "excluded_by": [
+                {
+                    "subject": each.subject,
+                    "predicate": each.predicate,
+                    "reason": each.sentence,
+                    "how": each.evidence.how,
+                    "source": each.evidence.source,
+                }
+                for each in found
+            ],
+        }
+        for name, found in excluded
+    ]
 
 
 def verdict_lines(verdict: Choice | Refusal, *, explain: bool) -> list[str]:
@@ -69,12 +79,16 @@ def verdict_lines(verdict: Choice | Refusal, *, explain: bool) -> list[str]:
         return [text, *(f"         but: {warning}" for warning in verdict.warnings)]
     lines = [f"{arch} no: {verdict.main}", f"         fix: {', or '.join(verdict.changes)}"]
     if explain:
-        # Candidates that the same facts exclude are named together.
-        groups: dict[tuple[str, ...], list[str]] = {}
-        for name, found in verdict.excluded:
-            reasons = tuple(f"{each.sentence} [{each.evidence}]" for each in found)
-            groups.setdefault(reasons, []).append(name)
-        for reasons, names in groups.items():
-            lines += [f"         {name}" for name in names]
-            lines += [f"           - {reason}" for reason in reasons]
+        lines += excluded_lines(verdict.excluded)
+    return lines
+
+
+def excluded_lines(excluded: Iterable[tuple[str, tuple[Exclusion, ...]]]) -> list[str]:
+    """Candidates with the first fact that excludes each; `excluded_records` has all of them."""
+    lines = []
+    for name, found in excluded:
+        sentence = found[0].sentence
+        text = sentence if name in sentence else f"{name}: {sentence}"
+        source = "" if found[0].predicate == "partner-found" else f" [{found[0].evidence}]"
+        lines.append(f"         - {text}{source}")
     return lines

@@ -53,18 +53,15 @@ class Choice:
 class Refusal:
     """Why nothing builds `request`.
 
-    excluded  every candidate's name with what speaks against it, the first being the main reason
+    main      the reason to tell first
+    excluded  every candidate's name with what speaks against it, see `judged`
     changes   single changes that were tried and work, the cheapest first
     """
 
     request: ArchRequest
+    main: str
     excluded: tuple[tuple[str, tuple[Exclusion, ...]], ...]
     changes: tuple[str, ...]
-
-    @property
-    def main(self) -> str:
-        """The reason to tell first: that of the candidate which came furthest."""
-        return min((found for _, found in self.excluded), key=len)[0].sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,17 +153,59 @@ def _refusal(
     cuda: Sequence[CudaCandidate],
     facts: Facts,
 ) -> Refusal:
-    excluded: list[tuple[str, tuple[Exclusion, ...]]] = []
-    for one, other in itertools.product(rust, cuda):
-        found = tuple(exclusions(_case(wanted, request, one, other, facts)))
-        excluded.append((f"{one.name} with {other.name}", found))
+    pairs = (
+        tuple(exclusions(_case(wanted, request, *pair, facts)))
+        for pair in itertools.product(rust, cuda)
+    )
+    excluded = list(judged(wanted, request, rust, cuda, facts))
     for name, candidates in ((f"rust {wanted.rust}", rust), (f"cuda {wanted.cuda}", cuda)):
         if not candidates:
             excluded.append((name, (_nothing(name),)))
     return Refusal(
         request=request,
+        # Of the pair that came furthest: the one with the fewest facts against it.
+        main=min(pairs, key=len, default=excluded[-1][1])[0].sentence,
         excluded=tuple(excluded),
         changes=tuple(changes(wanted, request, facts)),
+    )
+
+
+def judged(
+    wanted: Requirements,
+    request: ArchRequest,
+    rust: Sequence[RustCandidate],
+    cuda: Sequence[CudaCandidate],
+    facts: Facts,
+) -> Iterator[tuple[str, tuple[Exclusion, ...]]]:
+    """Every candidate by name with what speaks against it, whatever it is combined with.
+
+    Then the pairs whose parts are fine and which do not go together. A candidate that would do with
+    another partner says so. O(rust x cuda).
+    """
+    found = {
+        (one, other): tuple(exclusions(_case(wanted, request, one, other, facts)))
+        for one, other in itertools.product(rust, cuda)
+    }
+    alone: dict[RustCandidate | CudaCandidate, tuple[Exclusion, ...]] = {}
+    for one in rust:
+        rows = [[e for e in found[one, c] if e.subject == "rust"] for c in cuda]
+        alone[one] = tuple(e for e in rows[0] if all(e in row for row in rows)) if rows else ()
+        yield one.name, alone[one] or (_partner(one.name, "ptxas"),)
+    for other in cuda:
+        rows = [[e for e in found[r, other] if e.subject != "rust"] for r in rust]
+        alone[other] = tuple(e for e in rows[0] if all(e in row for row in rows)) if rows else ()
+        yield other.name, alone[other] or (_partner(other.name, "rustc"),)
+    for (one, other), against in found.items():
+        if against and not alone[one] and not alone[other]:
+            yield f"{one.name} with {other.name}", against
+
+
+def _partner(name: str, kind: str) -> Exclusion:
+    return Exclusion(
+        subject="rust" if kind == "ptxas" else "cuda",
+        predicate="partner-found",
+        sentence=f"{name} would do, with another {kind}",
+        evidence=Evidence(how="inferred", source="all other predicates"),
     )
 
 

@@ -35,7 +35,8 @@ def test_a_verdict_for_programs(nowhere: Space) -> None:
 
 def test_an_explanation_names_the_facts(nowhere: Space) -> None:
     ran = nowhere.oxide("check", "--cuda", "12.3", "--arch", "sm_100", "--explain")
-    assert "rustc 1.96.0 with ptxas 12.3.107" in ran.stdout
+    assert "- rustc 1.96.0 would do, with another ptxas\n" in ran.stdout
+    assert "- ptxas 12.3.107 does not know sm_100: CUDA 12.8 is the first" in ran.stdout
     assert "[measured: ptxas of the PyPI wheel" in ran.stdout
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from oxide_build.cli.toolchains import load_facts
 from oxide_build.cli.verdicts import as_record
 from oxide_build.model.arch import Arch, ArchRequest
 from oxide_build.model.ptx import PtxVersion
+from oxide_build.resolution.candidates import cuda_candidates, rust_candidates
 from oxide_build.resolution.case import Deployment, Route
 from oxide_build.resolution.facts import Facts
 from oxide_build.resolution.predicates import PREDICATES
@@ -235,10 +237,40 @@ def test_a_requirement_that_nothing_meets_is_named(facts: Facts) -> None:
 def test_the_record_names_every_candidate_with_its_evidence(facts: Facts) -> None:
     record = as_record(check(facts, ">=1.95,<1.97", "12.3", "sm_100"))
     (arch,) = record["archs"]
-    assert len(arch["candidates"]) == 2
+    named = {
+        each["name"]: [fact["predicate"] for fact in each["excluded_by"]]
+        for each in arch["candidates"]
+    }
+    assert named == {
+        "rustc 1.96.0": ["partner-found"],
+        "rustc 1.95.0": ["partner-found"],
+        "ptxas 12.3.107": ["arch-assembled", "version-assembled"],
+    }
     for candidate in arch["candidates"]:
         assert all(each["how"] and each["source"] for each in candidate["excluded_by"])
-        assert all(each["predicate"] in PREDICATES for each in candidate["excluded_by"])
+
+
+def test_parts_that_are_fine_and_do_not_go_together_are_named_as_a_pair(facts: Facts) -> None:
+    # LLVM 23 knows PTX 9.1 and 13.0 does not; 13.1 takes it and LLVM 22 does not write it.
+    old, new = RustSpec.parse("1.96"), RustSpec.parse("1.99")
+    wanted = Requirements(
+        rust=RustSpec.parse(">=1.96"),
+        cuda=CudaSpec.parse(">=13"),
+        archs=(ArchRequest(Arch(90)),),
+        deployment=Deployment(driver=facts.drivers.of("535")),
+        ptx=PtxVersion.parse("9.1"),
+    )
+    (found,) = resolve(
+        replace(wanted, archs=(ArchRequest(Arch(90), cubin=False),)),
+        [*rust_candidates(facts, old), *rust_candidates(facts, new)],
+        cuda_candidates(facts, CudaSpec.parse("13.1")),
+        facts,
+    ).verdicts
+    assert isinstance(found, Refusal)
+    named = {name: [each.predicate for each in against] for name, against in found.excluded}
+    assert named["rustc 1.96.0"] == ["ptx-known-to-llvm"]
+    assert named["rustc 1.99.1"] == ["partner-found"]
+    assert named["ptxas 13.1.115"] == ["loads-on-driver"]
 
 
 def test_the_documentation_has_every_predicate_in_their_order() -> None:
