@@ -32,6 +32,22 @@ case "$*" in
   *) exit 1 ;;
 esac
 """
+SOURCES = {
+    "core/Cargo.toml": '[package]\nedition = "2024"\n',
+    **{
+        name: f"// {name}\n"
+        for name in (
+            "core/src/lib.rs",
+            "core/src/num/mod.rs",
+            "compiler-builtins/compiler-builtins/src/lib.rs",
+            "compiler-builtins/libm/src/math/mod.rs",
+            "stdarch/crates/core_arch/src/mod.rs",
+            "portable-simd/crates/core_simd/src/mod.rs",
+            "alloc/src/lib.rs",
+        )
+    },
+}
+LLVM_NAMES = ("llc", "opt", "llvm-link", "llvm-dis", "llvm-as")
 LLVM_TOOL = "#!/bin/sh\necho 'LLVM (http://llvm.org/):'\necho '  LLVM version {llvm}'\n"
 PTXAS = """#!/bin/sh
 case "$1" in
@@ -118,18 +134,9 @@ def script(path: Path, text: str) -> Path:
 
 
 def make_sources(library: Path) -> None:
-    for name in (
-        "core/src/lib.rs",
-        "core/src/num/mod.rs",
-        "compiler-builtins/compiler-builtins/src/lib.rs",
-        "compiler-builtins/libm/src/math/mod.rs",
-        "stdarch/crates/core_arch/src/mod.rs",
-        "portable-simd/crates/core_simd/src/mod.rs",
-        "alloc/src/lib.rs",
-    ):
+    for name, text in SOURCES.items():
         (library / name).parent.mkdir(parents=True, exist_ok=True)
-        (library / name).write_text(f"// {name}\n")
-    (library / "core/Cargo.toml").write_text('[package]\nedition = "2024"\n')
+        (library / name).write_text(text)
 
 
 def make_rust(
@@ -167,7 +174,7 @@ def make_rust(
 
 
 def make_llvm(folder: Path, llvm: str = "22.1.2") -> None:
-    for tool in ("llc", "opt", "llvm-link", "llvm-dis", "llvm-as"):
+    for tool in LLVM_NAMES:
         script(folder / tool, LLVM_TOOL.format(llvm=llvm))
 
 
