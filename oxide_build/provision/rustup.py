@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import shutil
 from dataclasses import dataclass
@@ -11,11 +12,14 @@ from typing import ClassVar
 from oxide_build.errors import ToolchainError
 from oxide_build.model.toolchain import Toolchain
 from oxide_build.provision.asker import Asker
+from oxide_build.provision.borrowed_llvm import TOOLS, Lenders
 from oxide_build.provision.provider import Found, Missing
 from oxide_build.provision.reporter import FetchReporter
-from oxide_build.provision.rust_candidate import Candidates, Place
+from oxide_build.provision.rust_candidate import Candidates
+from oxide_build.provision.rust_toolchain import Place
 from oxide_build.provision.rustup_install import RustupInstaller, command, layout_of
-from oxide_build.provision.tool_store import ToolStore
+from oxide_build.provision.rustup_messages import Unavailable
+from oxide_build.provision.tool_store import LENDER, ToolStore
 from oxide_build.resolution.facts import RustFacts
 from oxide_build.resolution.versions import RustSpec, Spec, numbers
 
@@ -35,8 +39,8 @@ class RustupProvider:
         """Look in the user's RUSTUP_HOME, whose folders are read, and in our store."""
         if not isinstance(spec, RustSpec):
             return Missing("serves rustc only")
-        places = (*self._users(), *self._ours())
-        found = Candidates(self.name, places, self.facts, self.asker).find(spec)
+        lenders = self._lenders()
+        found = Candidates(self.name, lenders.places, self.facts, self.asker, lenders).find(spec)
         if isinstance(found, Found):
             return found
         rustup = self._rustup()
@@ -46,10 +50,14 @@ class RustupProvider:
             channel = self._channel(spec)
         except ToolchainError as error:
             return Missing(f"{found}; {error.message}")
-        return Missing(found, can_fetch=True, command=command(channel))
+        return Missing(found, can_fetch=True, command=self._command(spec, channel))
 
     def fetch(self, spec: Spec, reporter: FetchReporter) -> Toolchain:
-        """Run `rustup toolchain install` in a home of our own; nothing of the user's changes."""
+        """Run `rustup toolchain install` in a home of our own; nothing of the user's changes.
+
+        A night that was published without llvm-tools borrows those of another toolchain, which is
+        fetched too if none here can lend them.
+        """
         rustup = self._rustup()
         if not isinstance(spec, RustSpec) or rustup is None:
             raise ToolchainError("`rustup` is not on PATH nor in ~/.cargo/bin")
@@ -65,11 +73,70 @@ class RustupProvider:
         with self.store.exclusive(f"rust-rustup-{channel}"):
             again = self.find(spec)
             if not isinstance(again, Found):
-                installer.install(channel, spec.date, reporter)
-                again = self.find(spec)
+                again = self._install(spec, channel, installer, reporter)
         if isinstance(again, Found):
             return again.toolchain
         raise ToolchainError(f"rustup installed `{channel}`, but {again.reason}")
+
+    def _install(
+        self, spec: RustSpec, channel: str, installer: RustupInstaller, reporter: FetchReporter
+    ) -> Found | Missing:
+        try:
+            if self._tools_missing(spec):
+                raise installer.messages(channel, spec.date).unavailable((TOOLS,))
+            installer.install(channel, spec.date, reporter)
+        except Unavailable as error:
+            if error.components != (TOOLS,) or spec.channel != "nightly" or spec.date is None:
+                raise
+            lender = self._lender(spec.date, installer, reporter)
+            # The night may be here already, and its lender be what was missing.
+            found = self.find(spec)
+            if isinstance(found, Found):
+                return found
+            installer.install(channel, spec.date, reporter, lender=lender)
+        return self.find(spec)
+
+    def _lender(
+        self, night: datetime.date, installer: RustupInstaller, reporter: FetchReporter
+    ) -> str:
+        """What will lend its LLVM tools to `night`: what is here, else the nearest, fetched."""
+        llvm = str(self.facts.lent_llvm(night))
+        here = self._lenders().nearest(llvm, night)
+        if here is not None:
+            return here.spec
+        said = []
+        # A mirror may lack one; that it lacks two means that the network is at fault.
+        for name in self.facts.lenders(night)[:2]:
+            with self.store.exclusive(f"rust-rustup-{name}"):
+                here = self._lenders().nearest(llvm, night)
+                if here is not None:
+                    return here.spec
+                try:
+                    installer.install(name, RustSpec.parse(name).date, reporter)
+                    return name
+                except ToolchainError as error:
+                    said.append(error)
+        reason = "; ".join(error.message for error in said) or f"nothing has LLVM {llvm}"
+        raise ToolchainError(
+            f"`nightly-{night}` was published without {TOOLS}, and none could be fetched to "
+            f"borrow: {reason}",
+            hint=said[0].hint if said else "choose another night",
+        )
+
+    def _tools_missing(self, spec: RustSpec) -> bool:
+        """Whether the facts say that the night was published without llvm-tools."""
+        return spec.date is not None and TOOLS in self.facts.missing.get(spec.date, ())
+
+    def _command(self, spec: RustSpec, channel: str) -> str:
+        """What a user could type to have `spec`, and what lends to it."""
+        lenders = self.facts.lenders(spec.date) if spec.date is not None else ()
+        if not self._tools_missing(spec) or not lenders:
+            return command(channel)
+        return f"{command(channel, llvm_tools=False)} && {command(lenders[0])}"
+
+    def _lenders(self) -> Lenders:
+        """Every toolchain here; each may lend to the others."""
+        return Lenders((*self._users(), *self._ours()), self.facts, self.asker)
 
     def _users(self) -> tuple[Place, ...]:
         """The user's toolchains; two names of one folder count once."""
@@ -90,7 +157,12 @@ class RustupProvider:
 
     def _ours(self) -> tuple[Place, ...]:
         installs = self.store.installs(RustSpec.kind, self.name)
-        return tuple(Place(layout_of(install.tree), f"`{install.tree}`") for install in installs)
+        return tuple(
+            Place(
+                layout_of(install.tree), f"`{install.tree}`", install.record.details.get(LENDER, "")
+            )
+            for install in installs
+        )
 
     def _rustup(self) -> str | None:
         environ = self.asker.environ
@@ -127,5 +199,6 @@ class RustupProvider:
                 hint=f"ask for {'.'.join(map(str, since.version))} or later, or a nightly from "
                 f"{since.nightly} on",
             )
-        if spec.date is not None and spec.date in self.facts.missing:
-            raise installer.messages(channel, spec.date).unavailable(self.facts.missing[spec.date])
+        missing = self.facts.missing.get(spec.date, ()) if spec.date is not None else ()
+        if set(missing) - {TOOLS}:
+            raise installer.messages(channel, spec.date).unavailable(missing)

@@ -14,7 +14,13 @@ from oxide_build.provision.reporter import FetchReporter
 from oxide_build.provision.rust_probe import manifest_of
 from oxide_build.provision.rust_toolchain import RustLayout, ask_llvm, ask_rustc, spec_of
 from oxide_build.provision.rustup_messages import DEFAULT_SERVER, RustupMessages
-from oxide_build.provision.tool_store import FetchedFile, InstallRecord, ToolStore, folder_size
+from oxide_build.provision.tool_store import (
+    LENDER,
+    FetchedFile,
+    InstallRecord,
+    ToolStore,
+    folder_size,
+)
 from oxide_build.provision.trees import Part
 from oxide_build.resolution.facts import RustFacts
 from oxide_build.resolution.versions import RustSpec
@@ -30,19 +36,28 @@ class RustupInstaller:
     asker: Asker
     facts: RustFacts
 
-    def install(self, channel: str, date: datetime.date | None, reporter: FetchReporter) -> None:
+    def install(
+        self,
+        channel: str,
+        date: datetime.date | None,
+        reporter: FetchReporter,
+        *,
+        lender: str = "",
+    ) -> None:
         """Fetch and publish `channel`, about 300 MB to download and 600 to 900 MB on disk.
 
-        Raises `Unavailable` where a component is missing, before anything is downloaded, and
+        With `lender`, the toolchain that will lend them, it comes without LLVM's tools. Raises
+        `Unavailable` where a component is missing, before anything is downloaded, and
         `ToolchainError` for everything else. What came before a failure is thrown away.
         """
-        what = f"rustc {channel} with rust-src and llvm-tools (rustup)"
+        parts = "rust-src" if lender else "rust-src and llvm-tools"
+        what = f"rustc {channel} with {parts} (rustup)"
         reporter.begin(what)
         with self.store.staging() as folder:
             home = folder / "home"
             home.mkdir()
             done = self.asker.processes.run(
-                [self.rustup, *arguments(channel)],
+                [self.rustup, *arguments(channel, llvm_tools=not lender)],
                 cwd=folder,
                 env=_private_environment(self.asker.environ, home),
                 on_tick=lambda: reporter.progress(what, folder_size(home), None),
@@ -52,7 +67,7 @@ class RustupInstaller:
             toolchains = sorted((home / "toolchains").iterdir())
             if len(toolchains) != 1:
                 raise ToolchainError(f"rustup installed `{channel}` to another place than told")
-            size = self._publish(toolchains[0], folder)
+            size = self._publish(toolchains[0], folder, lender)
         reporter.done(what, size, None)
 
     def messages(self, channel: str, date: datetime.date | None) -> RustupMessages:
@@ -65,12 +80,16 @@ class RustupInstaller:
             facts=self.facts,
         )
 
-    def _publish(self, toolchain: Path, folder: Path) -> int:
+    def _publish(self, toolchain: Path, folder: Path, lender: str) -> int:
         """Ask the toolchain what it is and move it to its place; its size in bytes."""
         layout = layout_of(toolchain)
         forgetting = self.asker.forgetting(folder / "state")
         probe = ask_rustc(layout, forgetting)
-        ask_llvm(layout, forgetting)
+        details = {"toolchain": toolchain.name, "host": probe.host}
+        if lender:
+            details[LENDER] = lender
+        else:
+            ask_llvm(layout, forgetting)
         size = folder_size(toolchain)
         self.store.publish(
             toolchain,
@@ -81,16 +100,16 @@ class RustupInstaller:
                 spec=spec_of(probe),
                 files=_fetched_files(toolchain),
                 size_bytes=size,
-                details={"toolchain": toolchain.name, "host": probe.host},
+                details=details,
             ),
             f"{spec_of(probe)}-{probe.host}",
         )
         return size
 
 
-def arguments(channel: str) -> tuple[str, ...]:
+def arguments(channel: str, *, llvm_tools: bool = True) -> tuple[str, ...]:
     """What rustup is told to install all that a build needs."""
-    components = ("-c", "rust-src", "-c", "llvm-tools")
+    components = ("-c", "rust-src", *(("-c", "llvm-tools") if llvm_tools else ()))
     return (
         "toolchain",
         "install",
@@ -102,9 +121,9 @@ def arguments(channel: str) -> tuple[str, ...]:
     )
 
 
-def command(channel: str) -> str:
+def command(channel: str, *, llvm_tools: bool = True) -> str:
     """The same as a user types it."""
-    return f"rustup {' '.join(arguments(channel))}"
+    return f"rustup {' '.join(arguments(channel, llvm_tools=llvm_tools))}"
 
 
 def layout_of(root: Path) -> RustLayout:
