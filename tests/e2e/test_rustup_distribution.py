@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -28,6 +28,7 @@ from oxide_build.provision.file_state import Notebook
 from oxide_build.provision.provider import Found
 from oxide_build.provision.reporter import SilentReporter
 from oxide_build.provision.rustup import RustupProvider
+from oxide_build.provision.rustup_install import arguments
 from oxide_build.provision.tool_store import RECORD, ToolStore
 from oxide_build.resolution.versions import RustSpec
 from tests.dist_server import HOST, PACKAGES, DistServer, Release, serving
@@ -290,6 +291,110 @@ def test_an_oxide_that_was_interrupted_leaves_nothing(machine: Machine) -> None:
     machine.assert_clean()
     with pytest.raises(ProcessLookupError):
         os.kill(machine.pids[-1], 0)
+
+
+WITHOUT_TOOLS = Release(
+    channel="nightly",
+    date="2026-08-28",
+    release="1.100.0-nightly",
+    llvm="23.1.0",
+    unavailable=("llvm-tools-preview",),
+)
+NEXT = Release(channel="nightly", date="2026-08-29", release="1.100.0-nightly", llvm="23.1.0")
+
+
+def assert_borrowed(machine: Machine, toolchain: Toolchain, lender: str) -> None:
+    assert toolchain.facts["llvm_tools_from"] == lender
+    (own,) = (name for name in machine.installs if toolchain.spec in name)
+    (other,) = (name for name in machine.installs if lender in name)
+    assert toolchain.trees["rustc"].root == str(machine.store / "installs" / own / "tree")
+    assert toolchain.trees["llvm"].root == str(machine.store / "installs" / other / "tree")
+    assert machine.half_made == []
+
+
+def test_a_night_without_llvm_tools_is_installed_with_the_next(machine: Machine) -> None:
+    for release in (WITHOUT_TOOLS, NEXT):
+        machine.server.publish(release)
+    toolchain = machine.fetch("nightly-2026-08-28")
+    assert toolchain.spec == "nightly-2026-08-28"
+    assert_borrowed(machine, toolchain, "nightly-2026-08-29")
+    asked = len(machine.server.asked)
+    assert machine.fetch("nightly-2026-08-28") == toolchain
+    assert len(machine.server.asked) == asked
+
+
+def test_a_night_that_the_facts_do_not_know_borrows_too(machine: Machine) -> None:
+    machine.server.publish(NEXT)
+    unknown = replace(WITHOUT_TOOLS, date="2026-08-30")
+    machine.server.publish(unknown)
+    toolchain = machine.fetch("nightly-2026-08-30")
+    assert_borrowed(machine, toolchain, "nightly-2026-08-29")
+
+
+def test_what_is_here_lends_before_anything_is_fetched_to(machine: Machine) -> None:
+    other = replace(NEXT, date="2026-10-29", llvm="23.1.4")
+    for release in (WITHOUT_TOOLS, NEXT, other):
+        machine.server.publish(release)
+    machine.fetch("nightly-2026-10-29")
+    assert_borrowed(machine, machine.fetch("nightly-2026-08-28"), "nightly-2026-10-29")
+    # And goes on lending, so that the toolchain stays what it is.
+    machine.fetch("nightly-2026-08-29")
+    assert_borrowed(machine, machine.fetch("nightly-2026-08-28"), "nightly-2026-10-29")
+
+
+def test_an_older_llvm_does_not_lend(machine: Machine) -> None:
+    for release in (STABLE, WITHOUT_TOOLS, NEXT):
+        machine.server.publish(release)
+    machine.fetch("1.96.0")
+    assert_borrowed(machine, machine.fetch("nightly-2026-08-28"), "nightly-2026-08-29")
+
+
+def test_a_lender_that_is_gone_is_fetched_alone(machine: Machine) -> None:
+    for release in (WITHOUT_TOOLS, NEXT):
+        machine.server.publish(release)
+    before = machine.fetch("nightly-2026-08-28")
+    (gone,) = (name for name in machine.installs if "08-29" in name)
+    shutil.rmtree(machine.store / "installs" / gone)
+    machine.server.asked.clear()
+    assert machine.fetch("nightly-2026-08-28") == before
+    archives = [path for path in machine.server.asked if path.endswith(".gz")]
+    assert archives
+    assert all(path.startswith("dist/2026-08-29/") for path in archives)
+
+
+def test_the_second_nearest_lends_where_the_nearest_is_not_on_the_mirror(machine: Machine) -> None:
+    machine.server.publish(WITHOUT_TOOLS)
+    machine.server.publish(replace(NEXT, date="2026-10-29"))
+    assert_borrowed(machine, machine.fetch("nightly-2026-08-28"), "nightly-2026-10-29")
+
+
+def test_without_anyone_to_lend_nothing_is_fetched(machine: Machine) -> None:
+    machine.server.publish(WITHOUT_TOOLS)
+    message, hint = machine.refused("nightly-2026-08-28")
+    assert message == (
+        "`nightly-2026-08-28` was published without llvm-tools, and none could be fetched to "
+        f"borrow: there is no `nightly-2026-08-29` on {machine.server.url}; there is no "
+        f"`nightly-2026-10-29` on {machine.server.url}"
+    )
+    assert hint
+    assert not [path for path in machine.server.asked if path.endswith(".gz")]
+
+
+def test_the_users_own_night_borrows_what_is_fetched(machine: Machine) -> None:
+    for release in (WITHOUT_TOOLS, NEXT):
+        machine.server.publish(release)
+    night = "nightly-2026-08-28"
+    subprocess.run(
+        ["rustup", *arguments(night, llvm_tools=False)],
+        env=machine.environ,
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+    toolchain = machine.fetch(night)
+    assert toolchain.trees["rustc"].root.startswith(f"{machine.root / 'home/.rustup/toolchains'}/")
+    assert toolchain.facts["llvm_tools_from"] == "nightly-2026-08-29"
+    assert machine.installs == [f"rust-rustup-nightly-2026-08-29-{HOST}"]
 
 
 def test_what_a_killed_oxide_left_is_swept_by_the_next(machine: Machine) -> None:

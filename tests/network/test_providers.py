@@ -24,7 +24,7 @@ from oxide_build.provision.reporter import SilentReporter
 from oxide_build.provision.rust_toolchain import LLVM_TOOLS
 from oxide_build.provision.tool_store import RECORD
 from oxide_build.resolution.facts import Facts
-from oxide_build.resolution.versions import parse_spec
+from oxide_build.resolution.versions import numbers, parse_spec
 
 pytestmark = pytest.mark.network
 
@@ -153,6 +153,18 @@ def test_rustup_installs_what_was_asked_for(spec: str, store: Path, tmp_path: Pa
     assert toolchain.spec == spec
     prove_rust(toolchain, tmp_path)
     assert_warm("rust", spec, "rustup", store, toolchain)
+
+
+def test_a_night_without_llvm_tools_borrows_them(store: Path, tmp_path: Path) -> None:
+    needs("rustup")
+    toolchain = get("rust", "nightly-2026-08-28", "rustup", store)
+    assert toolchain.spec == "nightly-2026-08-28"
+    # Whichever was here first; all of LLVM 23 or newer.
+    assert toolchain.facts["llvm_tools_from"] in toolchain.origin
+    assert numbers(str(toolchain.facts["llvm_tools"]))[0] >= 23
+    assert toolchain.trees["llvm"].root != toolchain.trees["rustc"].root
+    prove_rust(toolchain, tmp_path)
+    assert_warm("rust", "nightly-2026-08-28", "rustup", store, toolchain)
 
 
 def test_rustup_leaves_the_users_home_as_it_is(tmp_path: Path) -> None:

@@ -147,8 +147,9 @@ def make_rust(
     date: str = "2026-05-28",
     commit_date: str = "2026-05-25",
     parts: tuple[str, ...] = ("rust-src", "llvm-tools"),
+    published: tuple[str, ...] = ("llvm-tools",),
 ) -> Path:
-    """A toolchain as rustup lays it out."""
+    """A toolchain as rustup lays it out; without `published`, llvm-tools cannot be had."""
     script(
         root / "bin/rustc",
         RUSTC.format(release=release, commit_date=commit_date, llvm=llvm),
@@ -161,9 +162,13 @@ def make_rust(
     (rustlib / "multirust-channel-manifest.toml").write_text(
         f'manifest-version = "2"\ndate = "{date}"\n[pkg.rust-src.target."*"]\n'
         'xz_url = "https://example.org/dist/rust-src.tar.xz"\nxz_hash = "abc123"\n'
+        f'[pkg.rustc.target.{HOST}]\nurl = "https://example.org/dist/rustc.tar.gz"\n'
+        f'hash = "def456"\n[pkg.llvm-tools-preview.target.{HOST}]\n'
+        f"available = {str('llvm-tools' in published).lower()}\n"
     )
     (rustlib / "multirust-config.toml").write_text(
         '[[components]]\npkg = "rust-src"\ntarget = "*"\n'
+        f'[[components]]\npkg = "rustc"\ntarget = "{HOST}"\n'
     )
     if "rust-src" in parts:
         make_sources(rustlib / "src/rust/library")
