@@ -146,7 +146,9 @@ def needs(program: str) -> None:
         pytest.skip(f"`{program}` is not on this machine")
 
 
-@pytest.mark.parametrize("spec", ["1.96.0", "nightly-2026-10-29"])
+@pytest.mark.parametrize(
+    "spec", ["1.89.0", "1.92.0", "1.96.0", "nightly-2026-04-03", "nightly-2026-10-29"]
+)
 def test_rustup_installs_what_was_asked_for(spec: str, store: Path, tmp_path: Path) -> None:
     needs("rustup")
     toolchain = get("rust", spec, "rustup", store)
