@@ -61,7 +61,11 @@ def _described(found: Toolchain, wanted: str) -> str:
     if found.kind == "rust":
         what = f"rustc {found.version}, LLVM {found.facts['llvm']}"
         tools = found.facts["llvm_tools"]
-        what += "" if tools == found.facts["llvm"] else f", tools of LLVM {tools}"
+        lender = found.facts.get("llvm_tools_from")
+        if lender is not None:
+            what += f", tools of LLVM {tools} borrowed from {lender}"
+        elif tools != found.facts["llvm"]:
+            what += f", tools of LLVM {tools}"
     else:
         what = f"ptxas {found.version}, takes PTX up to {found.facts['max_ptx']} (asked)"
     return f"{what}, for `{wanted}` ({found.provider}: {found.origin})"

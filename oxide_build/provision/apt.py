@@ -33,8 +33,8 @@ from oxide_build.provision.apt_tree import layout_of, tidy
 from oxide_build.provision.asker import Asker
 from oxide_build.provision.provider import Found, Missing
 from oxide_build.provision.reporter import FetchReporter
-from oxide_build.provision.rust_candidate import Candidates, Place
-from oxide_build.provision.rust_toolchain import ask_llvm, ask_rustc
+from oxide_build.provision.rust_candidate import Candidates
+from oxide_build.provision.rust_toolchain import Place, ask_llvm, ask_rustc
 from oxide_build.provision.tool_store import FetchedFile, InstallRecord, ToolStore, folder_size
 from oxide_build.resolution.facts import RustFacts
 from oxide_build.resolution.versions import RustSpec, Spec

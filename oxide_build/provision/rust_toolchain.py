@@ -41,6 +41,7 @@ class RustLayout:
     llvm_bin     folder of the LLVM tools
     llvm_libs    shared libraries that they need
     search       folders that must be in LD_LIBRARY_PATH, below `root`
+    llvm_from    the toolchain that lends the LLVM tools ("nightly-2026-08-29"), "" for none
     """
 
     root: Path
@@ -51,6 +52,7 @@ class RustLayout:
     llvm_bin: str
     llvm_libs: tuple[Part, ...]
     search: tuple[str, ...] = ()
+    llvm_from: str = ""
 
     @property
     def llvm_mount(self) -> str:
@@ -68,6 +70,18 @@ class RustLayout:
         if not all((self.llvm_root / self.llvm_bin / tool).is_file() for tool in LLVM_TOOLS):
             missing.append("llvm-tools")
         return tuple(missing)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An installation that may fit; `origin` says to people where it is from.
+
+    `lender` names the toolchain whose LLVM tools were chosen when it was fetched, "" for none.
+    """
+
+    layout: RustLayout
+    origin: str
+    lender: str = ""
 
 
 def ask_rustc(layout: RustLayout, asker: Asker) -> RustProbe:
@@ -104,12 +118,7 @@ def assemble(
         )
     probe = ask_rustc(layout, asker)
     llvm_tools = ask_llvm(layout, asker)
-    if numbers(llvm_tools)[0] != numbers(probe.llvm)[0]:
-        raise ToolchainError(
-            f"rustc {probe.release} writes bitcode of LLVM {probe.llvm}, but "
-            f"`{layout.llvm_root / layout.llvm_bin}` has LLVM {llvm_tools}",
-            hint=f"install the tools of LLVM {numbers(probe.llvm)[0]}",
-        )
+    _match_llvm(layout, probe, llvm_tools)
     trees = (digest_tree(plan, asker.notebook) for plan in plans(layout, probe))
     bin_folder = f"{layout.llvm_mount}/{layout.llvm_bin}"
     search = ":".join(f"{RUST_MOUNT}/{folder}" for folder in layout.search)
@@ -143,6 +152,7 @@ def assemble(
             "target_cpu_is_modifier": facts.target_cpu_is_modifier.holds(probe.release, date),
             "thread_index_i32": facts.thread_index_is_i32(probe.release, date),
             "default_cpu": probe.default_cpu,
+            **({"llvm_tools_from": layout.llvm_from} if layout.llvm_from else {}),
         },
         env=(("LD_LIBRARY_PATH", search),) if search else (),
     )
@@ -179,6 +189,18 @@ def plans(layout: RustLayout, probe: RustProbe) -> tuple[TreePlan, ...]:
             root=str(layout.llvm_root),
             parts=(*(Part(layout.llvm_bin, tool) for tool in LLVM_TOOLS), *layout.llvm_libs),
         ),
+    )
+
+
+def _match_llvm(layout: RustLayout, probe: RustProbe, llvm_tools: str) -> None:
+    """Refuse tools of another LLVM; borrowed ones may be newer, which was chosen knowingly."""
+    theirs, ours = numbers(llvm_tools)[0], numbers(probe.llvm)[0]
+    if theirs == ours or (layout.llvm_from and theirs > ours):
+        return
+    raise ToolchainError(
+        f"rustc {probe.release} writes bitcode of LLVM {probe.llvm}, but "
+        f"`{layout.llvm_root / layout.llvm_bin}` has LLVM {llvm_tools}",
+        hint=f"install the tools of LLVM {ours}",
     )
 
 

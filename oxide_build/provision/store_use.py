@@ -11,6 +11,7 @@ from pathlib import Path
 
 from oxide_build.model.toolchain import Toolchain
 from oxide_build.provision.tool_store import (
+    LENDER,
     RECORD,
     Install,
     InstallRecord,
@@ -82,10 +83,15 @@ class StoreUse:
         `keep` has (kind, provider, spec) of what stays in any case. An install goes in one step, so
         that nobody ever finds half of one.
         """
-        for entry in self.entries():
+        entries = self.entries()
+        kept = set(keep)
+        for record in (entry.install.record for entry in entries):
+            # What a kept toolchain borrows its LLVM tools from is a part of it.
+            if (record.kind, record.provider, record.spec) in keep and LENDER in record.details:
+                kept.add((record.kind, record.provider, record.details[LENDER]))
+        for entry in entries:
             record = entry.install.record
-            named = (record.kind, record.provider, record.spec) in keep
-            if entry.idle_days <= keep_days or named:
+            if entry.idle_days <= keep_days or (record.kind, record.provider, record.spec) in kept:
                 continue
             if not dry_run:
                 with self._store.staging() as folder:

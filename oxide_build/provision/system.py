@@ -17,9 +17,9 @@ from oxide_build.provision.cuda_candidate import CudaCandidates, CudaPlace
 from oxide_build.provision.provider import Found, Missing
 from oxide_build.provision.pypi import site_ptxas_roots
 from oxide_build.provision.reporter import FetchReporter
-from oxide_build.provision.rust_candidate import Candidates, Place
+from oxide_build.provision.rust_candidate import Candidates
 from oxide_build.provision.rust_probe import probe_rustc
-from oxide_build.provision.rust_toolchain import RustLayout
+from oxide_build.provision.rust_toolchain import Place, RustLayout
 from oxide_build.provision.trees import Part
 from oxide_build.resolution.facts import Facts
 from oxide_build.resolution.versions import CudaSpec, RustSpec, Spec, numbers

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from filelock import FileLock
 
 RECORD = "oxide-install.json"
+# In the details of an install: the spec of the install whose LLVM tools it borrows.
+LENDER = "llvm_tools_from"
 _FORMAT = 1
 
 

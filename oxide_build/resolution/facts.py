@@ -100,6 +100,11 @@ class RustFacts:
             return None
         return release.llvm if date >= release.llvm_since else release.llvm_at_first
 
+    def llvm_of_night(self, date: datetime.date) -> int | None:
+        """LLVM's major in the nightly of `date`; None where nobody knows."""
+        release = self.release_of_night(date)
+        return None if release is None else self.llvm_of(f"{release.version}.0-nightly", date)
+
     def old_gpus_dropped_in(self, version: str, date: datetime.date | None = None) -> bool:
         """Whether rustc `version` refuses sm_20 to sm_62."""
         return self.drops_old_gpus.holds(version, date)
@@ -119,6 +124,28 @@ class RustFacts:
         """The nights nearest to `date` that were seen with all components, nearest first."""
         others = [night for night in self.complete if night != date]
         return tuple(sorted(others, key=lambda night: abs((night - date).days))[:count])
+
+    def lent_llvm(self, night: datetime.date) -> int:
+        """The major of the LLVM tools that the nightly of `night` can borrow: its own or newer."""
+        release = self.release_of_night(night) or self.releases[-1]
+        return self.llvm_of_night(night) or release.llvm
+
+    def lenders(self, night: datetime.date) -> tuple[str, ...]:
+        """What can be fetched to lend the nightly of `night` its LLVM tools, best first.
+
+        The same LLVM before a newer one, nightlies before releases, then what is nearest in time.
+        """
+        wanted = self.lent_llvm(night)
+        known: list[tuple[int, bool, int, str]] = []
+        for other in self.complete:
+            llvm = self.llvm_of_night(other)
+            if llvm is not None and other != night:
+                known.append((llvm, False, abs((other - night).days), f"nightly-{other}"))
+        for version in self.preferred:
+            release = self.release(version)
+            if release is not None:
+                known.append((release.llvm, True, abs((release.stable - night).days), version))
+        return tuple(name for llvm, _, _, name in sorted(known) if llvm >= wanted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from tests.conftest import Space
 
 # One release for most tests; `test_examples.py` has the others.
 RUST, CUDA = "1.96.0", "13.0.88"
+RUSTUP = shutil.which("rustup") or shutil.which("rustup", path=Path.home() / ".cargo/bin")
 
 LIBRARY = """\
 #![no_std]
@@ -53,6 +55,14 @@ archs = ["sm_80", "sm_90"]
 
 def oxide_toml(rust: str = RUST, cuda: str = CUDA, more: str = "") -> str:
     return f'[workspace]\nname = "test"\n{more}\n[toolchain]\nrust = "{rust}"\ncuda = "{cuda}"\n'
+
+
+def examples(space: Space, repository: Path, rust: str, providers: str) -> None:
+    """A copy of the examples whose `oxide.toml` differs in one line of `[toolchain]`."""
+    shutil.copytree(repository / "examples", space.root / "examples")
+    text = (repository / "oxide.toml").read_text()
+    text = re.sub(r"(?m)^rust = .*$", f'rust = "{rust}"\nproviders = {providers}', text)
+    space.write("oxide.toml", text)
 
 
 @pytest.fixture(scope="session")

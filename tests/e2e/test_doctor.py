@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import Space
-from tests.e2e.conftest import BUILD, oxide_toml
+from tests.e2e.conftest import BUILD, RUSTUP, oxide_toml
 
 
 def sections(record: dict[str, Any]) -> dict[str, list[dict[str, str]]]:
@@ -39,6 +40,20 @@ def test_what_does_not_fit_is_said_for_each_arch(rust_ws: Space) -> None:
     assert (
         "✗ //k:twice for sm_70: ptxas 13.0.88 (pypi) does not know the arch `sm_70`" in ran.stdout
     )
+
+
+@pytest.mark.network
+@pytest.mark.toolchain
+@pytest.mark.skipif(RUSTUP is None, reason="there is no `rustup` on this machine")
+def test_borrowed_tools_are_said_to_be(rust_ws: Space) -> None:
+    rust_ws.write("oxide.toml", oxide_toml("nightly-2026-08-28"))
+    ran = rust_ws.oxide("doctor", "--json")
+    assert ran.exit_code == 0, ran.stdout
+    text = sections(ran.record)["rust"][0]["text"]
+    assert re.match(
+        r"rustc 1\.100\.0-nightly, LLVM 23\S+, tools of LLVM \S+ borrowed from \S+, for", text
+    )
+    assert " with llvm-tools of " in text
 
 
 def test_missing_toolchains_come_with_the_command(ws: Space, tmp_path: Path) -> None:

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Space
+from tests.e2e.conftest import RUSTUP, examples
 
 pytestmark = [pytest.mark.network, pytest.mark.toolchain]
 
 ARCHS = ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"]
-RUSTUP = shutil.which("rustup") or (Path.home() / ".cargo/bin/rustup").exists()
 APT = shutil.which("apt-get") and shutil.which("dpkg-deb")
-
-
-def examples(space: Space, repository: Path, rust: str, providers: str) -> None:
-    """A copy of the examples whose `oxide.toml` differs in one line of `[toolchain]`."""
-    shutil.copytree(repository / "examples", space.root / "examples")
-    text = (repository / "oxide.toml").read_text()
-    text = re.sub(r"(?m)^rust = .*$", f'rust = "{rust}"\nproviders = {providers}', text)
-    space.write("oxide.toml", text)
 
 
 @pytest.mark.parametrize(
@@ -33,10 +24,21 @@ def examples(space: Space, repository: Path, rust: str, providers: str) -> None:
         ("1.95", '["rustup", "pypi"]'),
         ("1.96.0", '["rustup", "pypi"]'),
         ("nightly-2026-04-03", '["rustup", "pypi"]'),
+        # Published without llvm-tools: those of another toolchain are borrowed.
+        ("nightly-2026-08-28", '["rustup", "pypi"]'),
         ("nightly-2026-10-29", '["rustup", "pypi"]'),
         (">=1.95", '["apt", "pypi"]'),
     ],
-    ids=["1.89", "1.92", "1.95", "1.96", "nightly-2026-04-03", "nightly-2026-10-29", "apt"],
+    ids=[
+        "1.89",
+        "1.92",
+        "1.95",
+        "1.96",
+        "nightly-2026-04-03",
+        "nightly-2026-08-28",
+        "nightly-2026-10-29",
+        "apt",
+    ],
 )
 def test_the_examples_build_for_five_archs(
     ws: Space, repository: Path, rust: str, providers: str

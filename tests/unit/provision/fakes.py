@@ -32,6 +32,22 @@ case "$*" in
   *) exit 1 ;;
 esac
 """
+SOURCES = {
+    "core/Cargo.toml": '[package]\nedition = "2024"\n',
+    **{
+        name: f"// {name}\n"
+        for name in (
+            "core/src/lib.rs",
+            "core/src/num/mod.rs",
+            "compiler-builtins/compiler-builtins/src/lib.rs",
+            "compiler-builtins/libm/src/math/mod.rs",
+            "stdarch/crates/core_arch/src/mod.rs",
+            "portable-simd/crates/core_simd/src/mod.rs",
+            "alloc/src/lib.rs",
+        )
+    },
+}
+LLVM_NAMES = ("llc", "opt", "llvm-link", "llvm-dis", "llvm-as")
 LLVM_TOOL = "#!/bin/sh\necho 'LLVM (http://llvm.org/):'\necho '  LLVM version {llvm}'\n"
 PTXAS = """#!/bin/sh
 case "$1" in
@@ -118,18 +134,9 @@ def script(path: Path, text: str) -> Path:
 
 
 def make_sources(library: Path) -> None:
-    for name in (
-        "core/src/lib.rs",
-        "core/src/num/mod.rs",
-        "compiler-builtins/compiler-builtins/src/lib.rs",
-        "compiler-builtins/libm/src/math/mod.rs",
-        "stdarch/crates/core_arch/src/mod.rs",
-        "portable-simd/crates/core_simd/src/mod.rs",
-        "alloc/src/lib.rs",
-    ):
+    for name, text in SOURCES.items():
         (library / name).parent.mkdir(parents=True, exist_ok=True)
-        (library / name).write_text(f"// {name}\n")
-    (library / "core/Cargo.toml").write_text('[package]\nedition = "2024"\n')
+        (library / name).write_text(text)
 
 
 def make_rust(
@@ -140,8 +147,9 @@ def make_rust(
     date: str = "2026-05-28",
     commit_date: str = "2026-05-25",
     parts: tuple[str, ...] = ("rust-src", "llvm-tools"),
+    published: tuple[str, ...] = ("llvm-tools",),
 ) -> Path:
-    """A toolchain as rustup lays it out."""
+    """A toolchain as rustup lays it out; without `published`, llvm-tools cannot be had."""
     script(
         root / "bin/rustc",
         RUSTC.format(release=release, commit_date=commit_date, llvm=llvm),
@@ -154,9 +162,13 @@ def make_rust(
     (rustlib / "multirust-channel-manifest.toml").write_text(
         f'manifest-version = "2"\ndate = "{date}"\n[pkg.rust-src.target."*"]\n'
         'xz_url = "https://example.org/dist/rust-src.tar.xz"\nxz_hash = "abc123"\n'
+        f'[pkg.rustc.target.{HOST}]\nurl = "https://example.org/dist/rustc.tar.gz"\n'
+        f'hash = "def456"\n[pkg.llvm-tools-preview.target.{HOST}]\n'
+        f"available = {str('llvm-tools' in published).lower()}\n"
     )
     (rustlib / "multirust-config.toml").write_text(
         '[[components]]\npkg = "rust-src"\ntarget = "*"\n'
+        f'[[components]]\npkg = "rustc"\ntarget = "{HOST}"\n'
     )
     if "rust-src" in parts:
         make_sources(rustlib / "src/rust/library")
@@ -167,7 +179,7 @@ def make_rust(
 
 
 def make_llvm(folder: Path, llvm: str = "22.1.2") -> None:
-    for tool in ("llc", "opt", "llvm-link", "llvm-dis", "llvm-as"):
+    for tool in LLVM_NAMES:
         script(folder / tool, LLVM_TOOL.format(llvm=llvm))
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -179,6 +181,7 @@ def test_what_was_fetched_is_recorded_and_found_again(home: Home) -> None:
     assert [file["name"] for file in record["files"]] == [
         "channel-manifest.toml",
         "rust-src.tar.xz",
+        "rustc.tar.gz",
     ]
     assert record["files"][1]["sha256"] == "abc123"
     (home.bin / "rustup").unlink()
@@ -189,13 +192,13 @@ def test_what_was_fetched_is_recorded_and_found_again(home: Home) -> None:
 
 def test_a_component_that_is_unavailable_is_named_with_nights_that_have_it(home: Home) -> None:
     message = (
-        "error: component 'llvm-tools' for target 'x86_64-unknown-linux-gnu' is unavailable for "
+        "error: component 'rust-src' for target 'x86_64-unknown-linux-gnu' is unavailable for "
         "download for channel 'nightly-2026-04-04'"
     )
     script(home.bin / "rustup", f'#!/bin/sh\necho "{message}" >&2\nexit 1\n')
     with pytest.raises(ToolchainError) as caught:
         provider(home).fetch(RustSpec.parse("nightly-2026-04-04"), SilentReporter())
-    assert caught.value.message == "rustup has no `llvm-tools` for `nightly-2026-04-04`"
+    assert caught.value.message == "rustup has no `rust-src` for `nightly-2026-04-04`"
     assert caught.value.hint is not None
     assert "`nightly-2026-04-03`" in caught.value.hint
     assert not list((home.root / "store/tmp").glob("*/"))
@@ -206,7 +209,6 @@ def test_a_component_that_is_unavailable_is_named_with_nights_that_have_it(home:
     [
         ("1.85", "too old"),
         ("nightly-2025-03-02", "too old"),
-        ("nightly-2026-08-28", "has no `llvm-tools`"),
         (">=1.900", "no release of rustc that oxide_build knows"),
     ],
 )
@@ -217,6 +219,17 @@ def test_what_cannot_work_is_refused_before_anything_is_fetched(
     with pytest.raises(ToolchainError, match=message) as caught:
         provider(home).fetch(RustSpec.parse(text), SilentReporter())
     assert caught.value.hint
+    assert not log.exists()
+
+
+def test_a_night_that_is_known_to_lack_rust_src_is_refused(home: Home) -> None:
+    log = with_rustup(home)
+    night = datetime.date(2026, 8, 28)
+    facts = replace(FACTS.rust, missing={night: ("rust-src", "llvm-tools")})
+    with pytest.raises(ToolchainError, match="has no `rust-src` and `llvm-tools` for"):
+        RustupProvider(home.store, home.asker, facts).fetch(
+            RustSpec.parse(f"nightly-{night}"), SilentReporter()
+        )
     assert not log.exists()
 
 
