@@ -1,7 +1,8 @@
 """One layered graph of trivial actions, written for several build tools.
 
-Node i reads a source of its own and the output of the node one layer below, and concatenates them:
-the work is nothing, so that what is measured is the tool. Nodes lie in packages of 100, in 10 layers.
+Node i reads a source of its own and the output of the node one layer below, and concatenates
+them: the work is nothing, so that what is measured is the tool. Nodes lie in packages of 100, in 10
+layers.
 
     .venv/bin/python benchmarks/graphs.py FOLDER NODES      # writes FOLDER/{oxide,ninja,make,bazel}
 """
@@ -72,7 +73,7 @@ def write_bazel(folder: Path, nodes: int) -> None:
     (folder / "BUILD").write_text("")
     (folder / "defs.bzl").write_text(_BAZEL_RULE)
     for first in range(0, nodes, PER_PACKAGE):
-        rows = ['load("//:defs.bzl", "cp")\npackage(default_visibility = ["//visibility:public"])\n']
+        rows = [_BAZEL_HEAD]
         for node in range(first, min(first + PER_PACKAGE, nodes)):
             other = below(node, nodes)
             dep = f', "//{package(other)}:o{other}"' if other is not None else ""
@@ -80,7 +81,7 @@ def write_bazel(folder: Path, nodes: int) -> None:
         (folder / package(first) / "BUILD").write_text("".join(rows))
 
 
-_BAZEL_RULE = '''
+_BAZEL_RULE = """
 def _cp(ctx):
     out = ctx.actions.declare_file(ctx.label.name + ".txt")
     ctx.actions.run_shell(
@@ -92,7 +93,12 @@ def _cp(ctx):
     return [DefaultInfo(files = depset([out]))]
 
 cp = rule(implementation = _cp, attrs = {"srcs": attr.label_list(allow_files = True)})
-'''
+"""
+
+_BAZEL_HEAD = """\
+load("//:defs.bzl", "cp")
+package(default_visibility = ["//visibility:public"])
+"""
 
 WRITERS = {"oxide": write_oxide, "ninja": write_ninja, "make": write_make, "bazel": write_bazel}
 

@@ -1,5 +1,5 @@
 """`python -m oxide_build` is `oxide`."""
 
-from oxide_build.cli.main import main
+from oxide_build.entry import main
 
 main()

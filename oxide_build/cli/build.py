@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from oxide_build.cli.messages import say
 from oxide_build.cli.options import graph_options, split
+
+if TYPE_CHECKING:
+    from oxide_build.cli.session import Session
+    from oxide_build.execution.report import BuildReport
+
+_MARK = "SECONDS"
 
 _HELP = """Build targets and put their outputs into oxide-out.
 
@@ -53,8 +60,10 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> int:
+    from oxide_build.cli.folders import Folders
     from oxide_build.cli.progress import BuildProgress, FetchProgress, StatusLine
     from oxide_build.cli.session import Request, open_session
+    from oxide_build.cli.snapshots import Surroundings, take_snapshot
     from oxide_build.cli.summary import as_record, summary, trace
     from oxide_build.execution.build import build, check
 
@@ -69,6 +78,7 @@ def command(
         keep_going=keep_going,
     )
     line, fetching = StatusLine(), FetchProgress()
+    around = Surroundings(Folders.find().store)
     session = open_session(Path.cwd(), request, fetching)
     try:
         graph = session.analyse()
@@ -85,4 +95,24 @@ def command(
         for text in summary(report):
             say(text)
     check(report)
+    out, err = _said(report.again(), session, as_json=as_json, quiet=quiet)
+    # The whole command line: `oxide -C FOLDER build` is another request.
+    argv = list(click.get_current_context().find_root().obj)
+    take_snapshot(argv, Path.cwd(), session, around, out, err)
     return 0
+
+
+def _said(report: BuildReport, session: Session, *, as_json: bool, quiet: bool) -> tuple[str, str]:
+    """What this command prints of `report`, with a mark in the place of its seconds."""
+    from oxide_build.cli.progress import outcome_lines
+    from oxide_build.cli.summary import as_record, summary
+    from oxide_build.snapshot.snapshot import SECONDS
+
+    lines = [line for outcome in report.outcomes for line in outcome_lines(outcome)]
+    if not quiet:
+        lines += summary(report, seconds=SECONDS)
+    out = ""
+    if as_json:
+        record = {**as_record(report, session.toolchains.used()), "wall_s": _MARK}
+        out = json.dumps(record, indent=2).replace(f'"{_MARK}"', SECONDS) + "\n"
+    return out, "".join(f"{line}\n" for line in lines)

@@ -104,7 +104,9 @@ def main(argv: list[str] | None = None) -> None:
 def run(argv: list[str]) -> int:
     """Run the command line; returns the exit code."""
     try:
-        result: Any = cli.main(args=argv, prog_name="oxide", standalone_mode=False)
+        result: Any = cli.main(
+            args=list(argv), prog_name="oxide", standalone_mode=False, obj=tuple(argv)
+        )
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as error:
         return error.exit_code

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -37,6 +38,19 @@ def size(size_bytes: int) -> str:
     if size_bytes < 1_000_000:
         return f"{size_bytes / 1000:.0f} kB"
     return f"{size_bytes / 1_000_000:.1f} MB"
+
+
+def outcome_lines(outcome: ActionOutcome) -> Iterator[str]:
+    """What is shown of an action that failed or whose tools said something; nothing of others."""
+    if outcome.failure is not None:
+        head = click.style("failed:", fg="red", bold=True)
+        yield f"{head} {action_name(outcome.action)}: {outcome.failure}"
+    elif outcome.message:
+        yield f"{click.style('warnings:', fg='yellow')} {action_name(outcome.action)}"
+    if outcome.message:
+        yield outcome.message.rstrip() + "\n"
+    if outcome.hint:
+        yield f"{click.style('hint:', fg='cyan', bold=True)} {outcome.hint}\n"
 
 
 class StatusLine:
@@ -85,21 +99,12 @@ class BuildProgress:
     def finished(self, outcome: ActionOutcome) -> None:
         self._running.pop(id(outcome.action), None)
         self._done += 1
-        if outcome.message or outcome.failure:
-            self._show(outcome)
+        lines = list(outcome_lines(outcome))
+        if lines:
+            self._line.clear()
+            for line in lines:
+                say(line)
         self._draw()
-
-    def _show(self, outcome: ActionOutcome) -> None:
-        self._line.clear()
-        if outcome.failure is not None:
-            head = click.style("failed:", fg="red", bold=True)
-            say(f"{head} {action_name(outcome.action)}: {outcome.failure}")
-        else:
-            say(f"{click.style('warnings:', fg='yellow')} {action_name(outcome.action)}")
-        if outcome.message:
-            say(outcome.message.rstrip() + "\n")
-        if outcome.hint:
-            say(f"{click.style('hint:', fg='cyan', bold=True)} {outcome.hint}\n")
 
     def _draw(self) -> None:
         if self._quiet:

@@ -32,7 +32,7 @@ from oxide_build.execution.tools import BuildTools
 from oxide_build.host.process import ProcessGroup
 from oxide_build.load.files import WorkspaceFiles
 from oxide_build.load.graph import TargetGraph, load_graph
-from oxide_build.load.workspace_file import find_workspace, load_workspace
+from oxide_build.load.workspace_file import find_workspace, read_workspace
 from oxide_build.model.arch import ArchRequest
 from oxide_build.model.label import Pattern
 from oxide_build.model.target import Target
@@ -173,7 +173,8 @@ def open_session(start: Path, request: Request, reporter: FetchReporter) -> Sess
     Raises `OxideError` for whatever is wrong with them. Reads files, starts nothing.
     """
     root = find_workspace(start)
-    workspace = load_workspace(root)
+    files = WorkspaceFiles(root)
+    workspace = read_workspace(files)
     for name in request.configs:
         if name not in workspace.configs:
             known = ", ".join(sorted(workspace.configs)) or "none"
@@ -184,7 +185,6 @@ def open_session(start: Path, request: Request, reporter: FetchReporter) -> Sess
         rust=request.rust or workspace.toolchain.rust,
         cuda=request.cuda or workspace.toolchain.cuda,
     )
-    files = WorkspaceFiles(root)
     rules = RuleSet.load(builtin_rule_files(), workspace.rules, rule_reader(files))
     package = package_of(start, workspace)
     patterns = [Pattern.parse(text, package=package) for text in request.patterns]

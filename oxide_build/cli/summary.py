@@ -14,8 +14,8 @@ from oxide_build.model.toolchain import Toolchain
 _LISTED = 12
 
 
-def summary(report: BuildReport) -> Iterator[str]:
-    """Lines for people: what was built, where it lies, what ran."""
+def summary(report: BuildReport, *, seconds: str | None = None) -> Iterator[str]:
+    """Lines for people: what was built, where it lies, what ran; `seconds` in place of its own."""
     shown = 0
     for label, paths in report.outputs.items():
         if not paths or label not in report.complete:
@@ -26,10 +26,10 @@ def summary(report: BuildReport) -> Iterator[str]:
         yield f"{label.short}  {_forms(label.name, paths)}"
     if shown > _LISTED:
         yield f"… and {shown - _LISTED} more targets"
-    yield counts(report)
+    yield counts(report, seconds or f"{report.wall_s:.2f}")
 
 
-def counts(report: BuildReport) -> str:
+def counts(report: BuildReport, seconds: str) -> str:
     """`15 actions: 3 ran, 12 hits; 4 outputs written, 11 unchanged (0.42 s)`."""
     parts = [f"{report.count('ran')} ran", f"{report.count('hit')} hits"]
     for source in ("failed", "skipped"):
@@ -37,7 +37,7 @@ def counts(report: BuildReport) -> str:
             parts.append(f"{report.count(source)} {source}")
     return (
         f"{len(report.outcomes)} actions: {', '.join(parts)}; "
-        f"{report.written} outputs written, {report.unchanged} unchanged ({report.wall_s:.2f} s)"
+        f"{report.written} outputs written, {report.unchanged} unchanged ({seconds} s)"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from oxide_build.model.action import Action
@@ -61,6 +61,16 @@ class BuildReport:
     def count(self, source: str) -> int:
         """How many actions ended so."""
         return sum(1 for outcome in self.outcomes if outcome.source == source)
+
+    def again(self) -> BuildReport:
+        """What the same build would report if nothing changed: all hits, nothing written."""
+        hits = (
+            replace(each, source="hit", start_s=0.0, wall_s=0.0) if each.source == "ran" else each
+            for each in self.outcomes
+        )
+        return replace(
+            self, outcomes=tuple(hits), written=0, unchanged=self.written + self.unchanged
+        )
 
     @property
     def failures(self) -> list[ActionOutcome]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,12 +44,16 @@ class WorkspaceFiles:
 
     Symbolic links are followed as long as they stay inside the workspace. One that leaves it, or
     that leads to itself, is a `DefinitionError` which names the link; so are absolute paths and
-    paths with `..`. Keeps nothing in memory. Other failures of the disk are
+    paths with `..`. Keeps no content in memory. Other failures of the disk are
     `InfrastructureError`.
+
+    `seen` has what was looked at, before it was looked at, and when (ns): the files that were read
+    and the folders whose names mattered. It is for who wants to know later whether all is the same.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = Path(os.path.realpath(root))
+        self.seen: dict[str, tuple[os.stat_result, int]] = {}
 
     def read(self, path: str, *, limit_bytes: int | None = SIZE_LIMIT_BYTES) -> bytes:
         """The content of a regular file; a larger one than `limit_bytes` is not read."""
@@ -58,6 +63,7 @@ class WorkspaceFiles:
             handle = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
             with os.fdopen(_regular(handle, path), "rb") as file:
                 found = os.fstat(handle)
+                self.seen.setdefault(path, (found, time.time_ns()))
                 if limit_bytes is not None:
                     check_size(path, found.st_size, limit_bytes)
                     data = file.read(limit_bytes + 1)
@@ -74,7 +80,9 @@ class WorkspaceFiles:
     def kind(self, path: str) -> Kind:
         """What lies at `path`, links followed."""
         try:
-            mode = os.lstat(self._real(path)).st_mode
+            real = self._real(path)
+            self._see_folder(path.rpartition("/")[0])
+            mode = os.lstat(real).st_mode
         except OSError as error:
             if error.errno in _ABSENT:
                 return "missing"
@@ -94,7 +102,9 @@ class WorkspaceFiles:
         """What the folder at `path` holds; nothing where there is no such folder."""
         names: dict[str, list[str]] = {"files": [], "folders": [], "links": [], "others": []}
         try:
-            with os.scandir(self._real(path)) as entries:
+            real = self._real(path)
+            self._see_folder(path)
+            with os.scandir(real) as entries:
                 for entry in entries:
                     if not entry.name.startswith("."):
                         names[_sort_of(entry)].append(entry.name)
@@ -129,6 +139,16 @@ class WorkspaceFiles:
         for path in found:
             _check_name(path)
         return sorted(found)
+
+    def _see_folder(self, path: str) -> None:
+        """Note the state of the folder at `path`, or of the nearest one above that exists."""
+        while path not in self.seen:
+            try:
+                self.seen[path] = (os.stat(self.root / path), time.time_ns())
+            except OSError:
+                if not path:
+                    return
+                path = path.rpartition("/")[0]
 
     def _real(self, path: str) -> str:
         """The absolute path without links of `path`, which is inside the workspace."""

@@ -52,7 +52,11 @@ def find_workspace(start: Path) -> Path:
 
 def load_workspace(root: Path) -> Workspace:
     """Read `oxide.toml` in `root`; raises `DefinitionError` with everything that is wrong."""
-    files = WorkspaceFiles(root)
+    return read_workspace(WorkspaceFiles(root))
+
+
+def read_workspace(files: WorkspaceFiles) -> Workspace:
+    """As `load_workspace`, through a door that is open already."""
     return parse_workspace(str(files.root), files.read(WORKSPACE_FILE))
 
 

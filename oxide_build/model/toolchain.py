@@ -16,13 +16,15 @@ class ToolTree:
 
     `digest` covers the relative paths, contents and execute bits of the part's files, so two
     machines with the same installation agree on it. `root` is where it lies on this machine and
-    is not identity. `mount` is the relative path under which an action's folder shows `root`.
+    is not identity, nor is `memory`, the name under which the states of its files are remembered.
+    `mount` is the relative path under which an action's folder shows `root`.
     """
 
     name: str
     mount: str
     digest: Digest
     root: str = field(compare=False)
+    memory: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

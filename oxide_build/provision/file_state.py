@@ -17,15 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from oxide_build.errors import InfrastructureError
+from oxide_build.host import clock
 from oxide_build.host.files import write_atomic
 
 # [mtime_ns, ctime_ns, size, inode]; None compares unequal to everything.
 State = list[int] | None
 
-# The kernel stamps files with a clock that ticks every 4 to 10 ms; file systems that keep whole
-# seconds give themselves away by a zero remainder.
-_TICK_NS = 20_000_000
-_COARSE_NS = 2_000_000_000
 _FORMAT = 2
 
 
@@ -49,9 +46,7 @@ def settled(state: State, now_ns: int) -> State:
     if state is None:
         return None
     # Every change sets the ctime, whatever is done to the mtime; of folders only that is kept.
-    newest = state[1] or state[0]
-    tick = _COARSE_NS if newest % 1_000_000_000 == 0 else _TICK_NS
-    return state if newest < now_ns - tick else None
+    return state if clock.settled(state[1] or state[0], now_ns) else None
 
 
 def unchanged(states: Mapping[str, State]) -> bool:

@@ -61,7 +61,24 @@ def digest_tree(plan: TreePlan, notebook: Notebook) -> ToolTree:
     recalled = _recall(known, plan.root)
     if recalled is None:
         recalled = _hash(plan, known, notebook, key)
-    return ToolTree(name=plan.name, mount=plan.mount, digest=recalled, root=plan.root)
+    return ToolTree(name=plan.name, mount=plan.mount, digest=recalled, root=plan.root, memory=key)
+
+
+def tree_states(tree: ToolTree, notebook: Notebook) -> dict[str, os.stat_result] | None:
+    """Every file and folder of `tree` by its absolute path, as `digest_tree` remembers it.
+
+    None if something is not as it was then, or changed too shortly before to tell. A stat each.
+    """
+    known = notebook.read(tree.memory)
+    found = {}
+    remembered = [*known.get("folders", {}).items()]
+    remembered += [(path, entry[0]) for path, entry in known.get("files", {}).items()]
+    for path, state in remembered:
+        full = f"{tree.root}/{path}"
+        if state is None or state_of(full) != state:
+            return None
+        found[full] = os.stat(full)
+    return found or None
 
 
 def tree_files(plan: TreePlan) -> tuple[str, ...]:

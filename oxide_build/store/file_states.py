@@ -10,13 +10,11 @@ from pathlib import Path
 import msgspec
 
 from oxide_build.errors import DefinitionError, InfrastructureError
+from oxide_build.host import clock
 from oxide_build.host.files import write_atomic
 from oxide_build.model.digest import Digest
 from oxide_build.store.hashing import hash_file
 
-# A file that changed this shortly before it was hashed may change again without its timestamps
-# moving: coarsest granule of the file systems in use (FAT; ext4 has about 4 ms).
-_RACY_NS = 2_000_000_000
 # Entries of other requests are kept up to this many and twice what the present one needs.
 _SPARE_ENTRIES = 1000
 
@@ -39,7 +37,7 @@ class FileState(msgspec.Struct, frozen=True, array_like=True):
             and self.size_bytes == now.st_size
             and self.inode == now.st_ino
         )
-        return same and max(self.mtime_ns, self.ctime_ns) + _RACY_NS < self.hashed_ns
+        return same and clock.settled(self.ctime_ns, self.hashed_ns)
 
 
 _Table = dict[str, FileState]
@@ -89,6 +87,19 @@ class FileStates:
         """Note that `path` has just been given this content."""
         self._used.add(path)
         self._remember(path, digest, os.stat(self._root / path), time.time_ns())
+
+    def used(self) -> dict[str, tuple[int, int, int, int]] | None:
+        """Every file that was asked for: mtime, ctime (ns), size, inode.
+
+        None if one of them changed so shortly before it was hashed that its state says nothing.
+        """
+        found = {}
+        for path in self._used:
+            state = self._table.get(path)
+            if state is None or not clock.settled(state.ctime_ns, state.hashed_ns):
+                return None
+            found[path] = (state.mtime_ns, state.ctime_ns, state.size_bytes, state.inode)
+        return found
 
     def save(self) -> None:
         """Write the table if it changed; forgets files that nobody asks for any more."""

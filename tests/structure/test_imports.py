@@ -22,6 +22,7 @@ ORDER = (
     "devicecode",
     "host",
     "store",
+    "snapshot",
     "provision",
     "execution",
     "device",
@@ -29,7 +30,7 @@ ORDER = (
 )
 # Packages without effects must not open the door to the machine.
 PURE = ("model", "load", "resolution", "analysis", "devicecode")
-TOP = {"errors", "content", "__init__", "__main__"}
+TOP = {"errors", "content", "entry", "__init__", "__main__"}
 
 
 def imports_of(file: Path) -> set[str]:
@@ -84,7 +85,7 @@ def test_no_module_is_longer_than_500_lines_and_no_function_than_60() -> None:
 
 def test_only_the_cli_prints_or_exits() -> None:
     for file in modules():
-        if "cli" in file.parts:
+        if "cli" in file.parts or file.stem == "entry":
             continue
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call):

@@ -1,0 +1,1 @@
+"""Snapshots: knowing in milliseconds that a build has nothing to do."""
