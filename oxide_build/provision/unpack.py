@@ -87,7 +87,7 @@ class _Tree:
         self._claim(member, parts)
         inside = self._inside(parts)
         if member.kind == "symlink":
-            self._check_target(member, parts if inside is None else inside)
+            self._check_target(member, parts)
             if inside is not None:
                 self._links.append((member, inside))
         elif member.kind == "hardlink":
@@ -167,7 +167,7 @@ class _Tree:
         return parts[depth:]
 
     def _check_target(self, member: Member, parts: _Parts) -> None:
-        """Refuse a link that leads outside as it is written."""
+        """Refuse a link that leads out of the archive as it is written."""
         target = member.target
         path = os.path.normpath("/".join((*parts[:-1], target)))
         if not target or target.startswith("/") or path == ".." or path.startswith("../"):

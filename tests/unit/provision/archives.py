@@ -9,6 +9,7 @@ import io
 import re
 import tarfile
 import threading
+import time
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -54,6 +55,7 @@ class Server:
     ranges    whether `Range` is understood
     statuses  what the first requests are answered with instead
     headers   more headers of every answer
+    delay_s   before each answer
     seen      the `Range` of each request, None where it had none
     """
 
@@ -64,6 +66,7 @@ class Server:
     length: bool = True
     statuses: list[int] = field(default_factory=list)
     headers: dict[str, str] = field(default_factory=dict)
+    delay_s: float = 0.0
     seen: list[str | None] = field(default_factory=list)
 
     @property
@@ -77,6 +80,7 @@ class Server:
     def answer(self, handler: http.server.BaseHTTPRequestHandler) -> None:
         asked = handler.headers.get("Range")
         self.seen.append(asked)
+        time.sleep(self.delay_s)
         status, begin = 200, 0
         found = re.match(r"bytes=(\d+)-", asked or "")
         if found and self.ranges:

@@ -10,6 +10,7 @@ import tarfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from oxide_build.provision.file_state import Notebook
 from oxide_build.provision.provider import Found, Missing, Refused
 from oxide_build.provision.providers import provide, standard_providers
 from oxide_build.provision.reporter import SilentReporter
-from oxide_build.provision.tool_store import RECORD
+from oxide_build.provision.tool_store import RECORD, ToolStore
 from oxide_build.resolution.versions import CudaSpec, RustSpec, parse_spec
 from tests.unit.provision.archives import Server, make_tar, serving, sha256_of, tar_member
 from tests.unit.provision.fakes import FACTS, PTXAS, Home, RecordingReporter, make_rust
@@ -284,7 +285,9 @@ def test_without_an_entry_the_error_says_what_is_needed(home: Home) -> None:
     )
 
 
-def _fetch(home: str, mine: ArchiveSource, ready: str = "") -> None:
+def _fetch(
+    home: str, mine: ArchiveSource, ready: str = "", together: Barrier | None = None
+) -> None:
     """In a process of its own. `ready` is touched at the first byte, and then nothing happens."""
     store = Home(Path(home) / f"process-{os.getpid()}")
     store_root = Path(home) / "store"
@@ -300,13 +303,19 @@ def _fetch(home: str, mine: ArchiveSource, ready: str = "") -> None:
         processes=store.processes,
         notebook=Notebook(store_root / "state"),
     )
-    served = ArchiveProvider(type(store.store)(store_root), asker, FACTS, (mine,), HOST)
+    served = ArchiveProvider(ToolStore(store_root), asker, FACTS, (mine,), HOST)
+    if together is not None:
+        together.wait()
     assert served.fetch(parse_spec(mine.kind, "13.0"), Reporter()).version == "13.0.88"
 
 
 def test_two_processes_at_once_download_once(home: Home, server: Server) -> None:
+    # Long enough for who holds no lock to ask as well.
+    server.delay_s = 1.0
+    together = SPAWN.Barrier(3)
     processes = [
-        SPAWN.Process(target=_fetch, args=(str(home.root), entry(server))) for _ in range(3)
+        SPAWN.Process(target=_fetch, args=(str(home.root), entry(server), "", together))
+        for _ in range(3)
     ]
     for process in processes:
         process.start()

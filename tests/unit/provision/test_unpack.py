@@ -155,6 +155,11 @@ def test_what_is_left_out_is_checked_too(tmp_path: Path) -> None:
         unpacked(make_tar(tmp_path / "a", *TOOL, tar_member("x/../../evil", b"x")), "tool")
 
 
+def test_a_link_that_is_left_out_is_checked_too(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match=r"`x/out` leads outside, to `\.\./\.\./y`"):
+        unpacked(make_tar(tmp_path / "a", *TOOL, link("x/out", "../../y")), "tool")
+
+
 @pytest.mark.parametrize("hard", [True, False])
 def test_links_must_stay_below_the_prefix(tmp_path: Path, hard: bool) -> None:
     target = "LICENSE" if hard else "../LICENSE"
@@ -198,6 +203,13 @@ def test_hostile_zips_are_refused_by_name(
     with pytest.raises(Refused) as caught:
         unpacked(archive)
     assert said in caught.value.message
+
+
+def test_a_zip_name_is_not_cut_at_its_first_nul(tmp_path: Path) -> None:
+    archive = make_zip(tmp_path / "a", ("bin/ptxas-and", b"x"))
+    archive.write_bytes(archive.read_bytes().replace(b"ptxas-and", b"ptxas\0and"))
+    with pytest.raises(Refused, match="unprintable"):
+        unpacked(archive)
 
 
 def test_a_zip_that_wants_a_password_is_refused(tmp_path: Path) -> None:
