@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -18,6 +19,9 @@ Examples:
   oxide toolchain install rust nightly-2026-04-03
   oxide toolchain install cuda 12.3
   oxide toolchain install rust ">=1.95" --provider apt
+
+\b
+In a workspace, the archives that its oxide.toml names are among what is offered.
 """
 
 _GC_HELP = """Remove toolchains from the tool's own store that nobody has used for a while.
@@ -74,10 +78,16 @@ def install_command(kind: str, spec: str, provider: str | None) -> int:
     from oxide_build.cli.folders import Folders
     from oxide_build.cli.progress import FetchProgress
     from oxide_build.cli.toolchains import Toolchains
+    from oxide_build.errors import UsageError
     from oxide_build.host.process import ProcessGroup
+    from oxide_build.load.workspace_file import find_workspace, load_workspace
     from oxide_build.model.workspace import ToolchainRequirements
 
     wanted = ToolchainRequirements()
+    # What is asked for is said on the command line; what the archives are, only a workspace says.
+    with suppress(UsageError):
+        here = load_workspace(find_workspace(Path.cwd())).toolchain
+        wanted = replace(wanted, archives=here.archives)
     wanted = replace(wanted, rust=spec) if kind == "rust" else replace(wanted, cuda=spec)
     if provider is not None:
         wanted = replace(wanted, providers=(provider,))

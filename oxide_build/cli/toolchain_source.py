@@ -117,6 +117,8 @@ class ToolchainSource:
             environ=os.environ,
             processes=self._processes,
             facts=self._facts(),
+            archives=self.requirements.archives,
+            host=host(),
         )
         found = provide(
             kind,

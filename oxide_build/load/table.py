@@ -27,7 +27,8 @@ class Table:
     @property
     def name(self) -> str:
         """The table's header, for messages."""
-        return "`[" + ".".join(shown(str(part))[1:-1] for part in self.path) + "]`"
+        names = ".".join(shown(part)[1:-1] for part in self.path if isinstance(part, str))
+        return f"`[[{names}]]`" if isinstance(self.path[-1], int) else f"`[{names}]`"
 
     def error(self, key: str | None, message: str, *, hint: str | None = None) -> None:
         """Note a mistake of `key`, or of the whole table."""
@@ -107,6 +108,20 @@ class Table:
             table = self.table(key)
             if table is not None:
                 yield key, table
+
+    def rows(self, key: str) -> Iterator[Table]:
+        """The tables of an array of tables, in their order."""
+        value = self.values.get(key)
+        if value is None:
+            return
+        if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
+            names = ".".join(str(part) for part in (*self.path, key))
+            what = f"{shown(key)} of {self.name} must be an array of tables"
+            hint = f"write `[[{names}]]` and the keys below it"
+            self.error(key, f"{what}, but {type_of(value)} was given", hint=hint)
+            return
+        for position, row in enumerate(value):
+            yield Table(self.file, (*self.path, key, position), row, self.problems)
 
     def _wrong_type(self, key: str, expected: str, value: object, subject: str) -> None:
         message = f"`{key}` of {subject} must be {expected}, but {type_of(value)} was given"

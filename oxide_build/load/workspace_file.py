@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 from oxide_build.errors import UsageError
+from oxide_build.load.archives import check_used, read_archives
 from oxide_build.load.conditions import CONFIG_NAME, DEFAULT
 from oxide_build.load.files import WORKSPACE_FILE, WorkspaceFiles
 from oxide_build.load.problems import Problems
@@ -28,7 +29,7 @@ from oxide_build.load.wording import suggestion
 from oxide_build.model.label import check_package, shown
 from oxide_build.model.workspace import ConfigSetting, ToolchainRequirements, Workspace
 
-PROVIDERS = ("rustup", "apt", "pypi", "system")
+PROVIDERS = ("archive", "rustup", "apt", "pypi", "system")
 
 _WORKSPACE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\Z")
 
@@ -115,17 +116,20 @@ def _workspace_name(table: Table) -> str:
 
 
 def _toolchain(table: Table) -> ToolchainRequirements:
-    table.check_keys(("rust", "cuda", "providers"))
+    table.check_keys(("rust", "cuda", "providers", "archive"))
     standard = ToolchainRequirements()
     providers = table.checked("providers", _wrong_provider)
     if providers is not None and (not providers or len(set(providers)) < len(providers)):
         what = "lists one twice" if providers else "is empty"
         hint = f"the default is {list(PROVIDERS)}".replace("'", '"')
         table.error("providers", f"`providers` of {table.name} {what}", hint=hint)
+    archives = read_archives(table)
+    check_used(table, archives, providers or standard.providers)
     return ToolchainRequirements(
         rust=_requirement(table, "rust", standard.rust),
         cuda=_requirement(table, "cuda", standard.cuda),
         providers=providers or standard.providers,
+        archives=archives,
     )
 
 

@@ -34,7 +34,7 @@ class Toolchain:
     kind        "rust" (rustc, core's source, LLVM tools of rustc's LLVM) or "cuda" (ptxas)
     version     "1.96.0", "1.96.0-nightly", "13.0.88"
     spec        the shortest requirement that names exactly this: "nightly-2026-04-03", "13.0.88"
-    provider    "rustup", "apt", "pypi" or "system"
+    provider    "archive", "rustup", "apt", "pypi" or "system"
     origin      for people: where it was found or fetched; not identity
     trees       name -> files; rules name the trees that an action reads
     tools       name -> path relative to an action's folder (`toolchain/rust/bin/rustc`)

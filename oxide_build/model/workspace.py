@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from oxide_build.model.archive_source import ArchiveSource
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigSetting:
@@ -20,11 +22,15 @@ class ConfigSetting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolchainRequirements:
-    """`[toolchain]`: what is asked for, unparsed, and the providers in order of preference."""
+    """`[toolchain]`: what is asked for, unparsed, and the providers in order of preference.
+
+    `archives` are what the provider `archive` serves. It comes first: who writes an entry means it.
+    """
 
     rust: str = ">=1.95"
     cuda: str = ">=12.8"
-    providers: tuple[str, ...] = ("rustup", "apt", "pypi", "system")
+    providers: tuple[str, ...] = ("archive", "rustup", "apt", "pypi", "system")
+    archives: tuple[ArchiveSource, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from oxide_build.errors import ToolchainError
 from oxide_build.model.toolchain import Toolchain
 from oxide_build.provision.reporter import FetchReporter
 from oxide_build.resolution.versions import Spec
@@ -31,6 +32,10 @@ class Missing:
     command: str | None = None
 
 
+class Refused(ToolchainError):
+    """What was fetched is not what was asked for: no other provider is asked in its place."""
+
+
 class Provider(Protocol):
     """Finds toolchains of its `kinds` on this machine and, some of them, fetches more."""
 
@@ -44,4 +49,7 @@ class Provider(Protocol):
         """Look on this machine only; no network, nothing is installed."""
 
     def fetch(self, spec: Spec, reporter: FetchReporter) -> Toolchain:
-        """Get it into the tool's own store. Raises `ToolchainError` when that fails."""
+        """Get it into the tool's own store. Raises `ToolchainError` when that fails.
+
+        `Refused` ends the search; after any other the next provider is asked.
+        """

@@ -7,12 +7,14 @@ from pathlib import Path
 
 from oxide_build.errors import DefinitionError, InfrastructureError, ToolchainError
 from oxide_build.host.process import ProcessGroup
+from oxide_build.model.archive_source import ArchiveSource
 from oxide_build.model.label import shown
 from oxide_build.model.toolchain import Toolchain
 from oxide_build.provision.apt import AptProvider
+from oxide_build.provision.archive import ArchiveProvider
 from oxide_build.provision.asker import Asker
 from oxide_build.provision.file_state import Notebook
-from oxide_build.provision.provider import Found, Missing, Provider
+from oxide_build.provision.provider import Found, Missing, Provider, Refused
 from oxide_build.provision.pypi import PypiProvider
 from oxide_build.provision.reporter import FetchReporter
 from oxide_build.provision.rustup import RustupProvider
@@ -21,7 +23,7 @@ from oxide_build.provision.tool_store import ToolStore
 from oxide_build.resolution.facts import Facts
 from oxide_build.resolution.versions import Spec
 
-PROVIDER_NAMES = ("rustup", "apt", "pypi", "system")
+PROVIDER_NAMES = ("archive", "rustup", "apt", "pypi", "system")
 
 
 def standard_providers(
@@ -31,11 +33,18 @@ def standard_providers(
     environ: Mapping[str, str],
     processes: ProcessGroup,
     facts: Facts,
+    archives: Sequence[ArchiveSource] = (),
+    host: str = "",
 ) -> tuple[Provider, ...]:
-    """The providers `names`, in that order. Raises `DefinitionError` for a name there is not."""
+    """The providers `names`, in that order. Raises `DefinitionError` for a name there is not.
+
+    `archives` are what `archive` serves; `host` ("x86_64-linux") says which of them are for this
+    machine, "" that only those are which name none.
+    """
     store = ToolStore(store_root)
     asker = Asker(environ=environ, processes=processes, notebook=Notebook(store.state))
     known: dict[str, Provider] = {
+        "archive": ArchiveProvider(store, asker, facts, tuple(archives), host),
         "rustup": RustupProvider(store, asker, facts.rust),
         "apt": AptProvider(store, asker, facts.rust),
         "pypi": PypiProvider(store, asker, facts.cuda),
@@ -62,7 +71,8 @@ def provide(
 
     The order of `providers` is the preference: each is asked what is here and then, unless
     `offline`, to fetch, before the next is asked. Warm, no process is started. Raises
-    `ToolchainError` that lists what each provider said and the command that gets it.
+    `ToolchainError` that lists what each provider said and the command that gets it, and `Refused`
+    at once where one got something else than what was asked for.
     """
     if spec.kind != kind:
         raise ValueError(f"{spec!r} is no requirement of {kind}")
@@ -78,6 +88,8 @@ def provide(
         if found.can_fetch and not offline:
             try:
                 return provider.fetch(spec, reporter)
+            except Refused:
+                raise
             except (ToolchainError, InfrastructureError) as error:
                 reason = error.message
                 ways += [error.hint] if error.hint else []
@@ -95,7 +107,8 @@ def _none(
     if not said:
         return ToolchainError(
             f"no provider in `oxide.toml` serves {kind} toolchains",
-            hint=f"`providers` of `[toolchain]` knows {', '.join(PROVIDER_NAMES)}",
+            hint=f"`providers` of `[toolchain]` knows {', '.join(PROVIDER_NAMES)}; `archive` needs "
+            f'a `[[toolchain.archive]]` with `kind = "{kind}"`',
         )
     hint = "\n".join(dict.fromkeys(ways))
     if offline:

@@ -4,6 +4,7 @@ Layout below the root:
 
     installs/NAME/        one fetched toolchain, `oxide-install.json` and `tree/`
     locks/NAME.lock       held while NAME is being fetched
+    downloads/SHA256.part archives that are not unpacked yet (`download.py`)
     tmp/RANDOM/           half-made installs; `tmp/RANDOM.lock` is held by the one who makes it
     state/                what probing and hashing found, by file state (`file_state.py`)
 
@@ -83,6 +84,10 @@ class ToolStore:
     @property
     def state(self) -> Path:
         return self.root / "state"
+
+    @property
+    def downloads(self) -> Path:
+        return self.root / "downloads"
 
     def installs(self, kind: str, provider: str) -> tuple[Install, ...]:
         """Finished installs of that kind by that provider, in order of their names."""

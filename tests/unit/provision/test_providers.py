@@ -122,7 +122,7 @@ def test_unknown_providers_are_refused_with_the_known_ones(home: Home) -> None:
             processes=home.processes,
             facts=FACTS,
         )
-    assert caught.value.hint == "there are `rustup`, `apt`, `pypi`, `system`"
+    assert caught.value.hint == "there are `archive`, `rustup`, `apt`, `pypi`, `system`"
 
 
 def test_a_warm_build_starts_no_process(home: Home) -> None:
