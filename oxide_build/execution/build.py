@@ -209,14 +209,18 @@ class _Build:
     def _materialise(self, complete: frozenset[Label]) -> tuple[int, int]:
         """Put the outputs of the `complete` targets into `oxide-out`."""
         written = unchanged = 0
-        for label, outputs in self._graph.outputs.items():
-            for output in outputs if label in complete else ():
-                made = self._made[output.path]
-                mode = 0o755 if made.executable else 0o644
-                if self._tools.tree.put(output.path, made.blob, mode=mode):
-                    written += 1
-                else:
-                    unchanged += 1
+        try:
+            for label, outputs in self._graph.outputs.items():
+                for output in outputs if label in complete else ():
+                    made = self._made[output.path]
+                    mode = 0o755 if made.executable else 0o644
+                    if self._tools.tree.put(output.path, made.blob, mode=mode):
+                        written += 1
+                    else:
+                        unchanged += 1
+        finally:
+            if written:
+                self._tools.tree.finish()
         return written, unchanged
 
 

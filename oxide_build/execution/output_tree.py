@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from oxide_build.errors import InfrastructureError
 from oxide_build.host.files import write_atomic
+from oxide_build.host.process import alive
 from oxide_build.model.action import OUTPUT_ROOT
 from oxide_build.store.blobs import Blob, BlobStore
 from oxide_build.store.file_states import FileStates
@@ -16,30 +18,50 @@ from oxide_build.store.file_states import FileStates
 # Tells backup programs that everything here can be made again (https://bford.info/cachedir/).
 _CACHEDIR_TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# Made by oxide_build.\n"
 
+# New files are written in a folder of this name with the process's number behind it.
+_STAGING = ".tmp-"
+
 
 @dataclass(frozen=True, slots=True)
 class OutputTree:
-    """The folder `oxide-out` of a workspace."""
+    """The folder `oxide-out` of a workspace.
+
+    `folders` are those that were seen, by this process, to be folders and no links.
+    """
 
     root: Path
     blobs: BlobStore
     states: FileStates
+    folders: set[str] = field(default_factory=set, compare=False)
 
     def put(self, path: str, blob: Blob, *, mode: int) -> bool:
         """Make the file at `path` (below `oxide-out/`) have this content, and `mode` if written.
 
-        Returns whether it had to be written. A file that someone changed is put right.
+        Returns whether it had to be written. A file that someone changed is put right. `finish`
+        must be called after the last.
         """
-        self._check_folders(path)
+        folder = path.rpartition("/")[0]
+        if folder not in self.folders:
+            self._check_folders(folder)
         if self.states.digest(path) == blob.digest:
             return False
-        target = self.root / path
-        if target.is_dir() and not target.is_symlink():
+        target = f"{self.root}/{path}"
+        if folder not in self.folders:
+            self._make_folder(folder)
+        if os.path.isdir(target) and not os.path.islink(target):
             shutil.rmtree(target)
-        self._mark()
-        self.blobs.copy_to(blob, target, mode=mode)
+        self.blobs.copy_to(blob, target, mode=mode, staging=self._staging())
         self.states.written(path, blob.digest)
         return True
+
+    def finish(self) -> None:
+        """Remove the folder that new files were written in, and those that killed builds left."""
+        folder = self.root / OUTPUT_ROOT
+        for path in folder.glob(f"{_STAGING}*"):
+            number = path.name.removeprefix(_STAGING)
+            if number == str(os.getpid()) or (number.isdigit() and not alive(int(number))):
+                shutil.rmtree(path, ignore_errors=True)
+                self.folders.discard(f"{OUTPUT_ROOT}/{path.name}")
 
     def clean(self) -> bool:
         """Remove the whole folder; returns whether there was one."""
@@ -54,22 +76,45 @@ class OutputTree:
         shutil.rmtree(folder)
         return True
 
+    def _staging(self) -> str:
+        path = f"{OUTPUT_ROOT}/{_STAGING}{os.getpid()}"
+        if path not in self.folders:
+            self._make_folder(path)
+        return f"{self.root}/{path}"
+
+    def _make_folder(self, folder: str) -> None:
+        place = self.root / folder
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InfrastructureError(
+                f"could not make the folder `{place}`: {error.strerror}",
+                hint="is the disk full, or read-only?",
+            ) from error
+        self.folders.add(folder)
+        if OUTPUT_ROOT not in self.folders:
+            self.folders.add(OUTPUT_ROOT)
+            self._mark()
+
     def _mark(self) -> None:
         folder = self.root / OUTPUT_ROOT
         if not (folder / "CACHEDIR.TAG").exists():
             write_atomic(folder / "CACHEDIR.TAG", _CACHEDIR_TAG)
             write_atomic(folder / ".gitignore", b"*\n")
 
-    def _check_folders(self, path: str) -> None:
+    def _check_folders(self, folder: str) -> None:
         """No part of the way may be a link: nothing is written outside the workspace."""
-        place = self.root
-        for part in path.split("/")[:-1]:
-            place = place / part
-            if place.is_symlink():
+        place = str(self.root)
+        for part in folder.split("/"):
+            place = f"{place}/{part}"
+            if os.path.islink(place):
                 raise InfrastructureError(
                     f"`{os.path.relpath(place, self.root)}` is a symbolic link, so its files would "
                     "be written somewhere else",
                     hint="remove the link",
                 )
-            if place.exists() and not place.is_dir():
-                place.unlink()
+            if not os.path.isdir(place):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(place)
+                return
+        self.folders.add(folder)

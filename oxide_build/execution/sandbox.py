@@ -11,6 +11,7 @@ from pathlib import Path
 
 from oxide_build.errors import ActionFailed, InfrastructureError
 from oxide_build.host.files import scratch_folder
+from oxide_build.host.process import alive
 from oxide_build.load.files import WorkspaceFiles
 from oxide_build.model.action import OUTPUT_ROOT, Action
 from oxide_build.model.digest import Digest
@@ -75,7 +76,7 @@ class Sandbox:
         """Remove the folders of processes that were killed."""
         for folder in self.parent.glob(f"{_PREFIX}*"):
             pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
-            if pid.isdigit() and not _alive(int(pid)):
+            if pid.isdigit() and not alive(int(pid)):
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _place_source(self, folder: Path, path: str, digest: Digest) -> None:
@@ -95,17 +96,7 @@ class Sandbox:
         if blob.digest.size_bytes >= _LINK_BYTES:
             target.symlink_to(self.blobs.checked(blob))
         else:
-            self.blobs.copy_to(blob, target, mode=_MODE)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+            self.blobs.copy_new(blob, str(target), mode=_MODE)
 
 
 def collect(folder: Path, action: Action) -> dict[str, Path]:

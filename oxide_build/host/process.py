@@ -132,6 +132,17 @@ class ProcessGroup:
                     ) from None
 
 
+def alive(pid: int) -> bool:
+    """Whether a process of that number exists, whosever it is."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End a child and all that it started: asked twice, then killed."""
     for signum in (signal.SIGINT, signal.SIGTERM):

@@ -29,7 +29,7 @@ def test_editing_a_copy_does_not_reach_the_blob(tmp_path: Path) -> None:
     store = BlobStore(tmp_path)
     blob = taken(store, tmp_path, b"hello")
     copy = tmp_path / "copy"
-    store.copy_to(blob, copy)
+    store.copy_to(blob, str(copy))
     with open(copy, "r+b") as file:
         file.write(b"HELLO")
     assert BlobStore(tmp_path).checked(blob).read_bytes() == b"hello"
@@ -44,7 +44,7 @@ def test_a_damaged_blob_is_removed_and_reported(tmp_path: Path, damage: bytes | 
     if damage is not None:
         path.write_bytes(damage)
     with pytest.raises(DamagedBlob):
-        BlobStore(tmp_path).copy_to(blob, tmp_path / "out")
+        BlobStore(tmp_path).copy_to(blob, str(tmp_path / "out"))
     assert not path.exists()
     assert not (tmp_path / "out").exists()
 
@@ -63,6 +63,6 @@ def test_a_copy_replaces_a_link_instead_of_writing_through_it(tmp_path: Path) ->
     victim = tmp_path / "victim"
     victim.write_text("mine")
     (tmp_path / "out").symlink_to(victim)
-    store.copy_to(blob, tmp_path / "out")
+    store.copy_to(blob, str(tmp_path / "out"))
     assert victim.read_text() == "mine"
     assert (tmp_path / "out").read_bytes() == b"hello"
