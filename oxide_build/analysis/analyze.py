@@ -91,7 +91,7 @@ class _Analysis:
         place = str(target.location)
         context = self._context(configuration, rule)
         try:
-            raw = rule.file.call("analyze", target.rule, context)
+            raw = rule.file.call_rule("analyze", target.rule, context)
         except RuleFailure as failure:
             if failure.deliberate:
                 raise DefinitionError(f"{place}: {failure.message}") from None
@@ -208,7 +208,7 @@ class _Analysis:
                 "env": dict(toolchain.env),
             }
             try:
-                raw = file.call("prepare", kind, context)
+                raw = file.call_rule("prepare", kind, context)
             except RuleFailure as failure:
                 raise DefinitionError(f"{place}: {failure.trace}") from None
             label = Label(_TOOLCHAIN_PACKAGE, f"{kind}-{toolchain.version}")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import starlark
 
 from oxide_build.errors import DefinitionError
@@ -54,10 +55,10 @@ def _context(ctx):
     return struct(**dict(ctx, attrs = struct(**attrs), archs = archs))
 
 def analyze(name, ctx):
-    return {rules}[name].implementation(_context(ctx))
+    return json.encode({rules}[name].implementation(_context(json.decode(ctx))))
 
 def prepare(kind, ctx):
-    return {toolchains}[kind].implementation(_struct(ctx))
+    return json.encode({toolchains}[kind].implementation(_struct(json.decode(ctx))))
 """
 
 
@@ -76,6 +77,14 @@ class RuleFile:
     def __init__(self, module_id: str, adapter: starlark.FrozenModule) -> None:
         self.module_id = module_id
         self._adapter = adapter
+
+    def call_rule(self, function: str, name: str, context: Mapping[str, object]) -> Any:
+        """Call `analyze` or `prepare` of the adapter; raises `RuleFailure`.
+
+        Values go as one JSON text each way: turning each into an object of the other language by
+        itself takes three times as long.
+        """
+        return msgspec.json.decode(self.call(function, name, msgspec.json.encode(context).decode()))
 
     def call(self, function: str, *args: object) -> Any:
         """Call a function of the adapter; raises `RuleFailure`."""
@@ -100,7 +109,9 @@ class RuleFiles:
         self._read = read
         self._frozen: dict[str, starlark.FrozenModule] = {}
         self._loading: list[str] = []
-        self._globals = starlark.Globals.extended_by([starlark.LibraryExtension.StructType])
+        self._globals = starlark.Globals.extended_by(
+            [starlark.LibraryExtension.StructType, starlark.LibraryExtension.Json]
+        )
 
     def load(self, module_id: str) -> RuleFile:
         """Evaluate a rule file and what it loads; raises `DefinitionError`."""

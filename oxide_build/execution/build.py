@@ -18,7 +18,7 @@ from oxide_build.model.action import Action
 from oxide_build.model.label import Label
 from oxide_build.store.blobs import DamagedBlob
 from oxide_build.store.keys import cache_key
-from oxide_build.store.results import ActionResult, StoredOutput
+from oxide_build.store.results import FLUSH_S, ActionResult, StoredOutput
 
 # How often a build starts over because a blob that it relied on turned out damaged. Each time all
 # damaged blobs that it met are removed, so that their actions run again.
@@ -84,6 +84,7 @@ class _Build:
             complete = self._complete_targets()
             written, unchanged = self._materialise(complete)
         finally:
+            self._tools.results.flush()
             self._tools.states.save()
         return BuildReport(
             outcomes=tuple(self._outcomes),
@@ -112,7 +113,7 @@ class _Build:
             if index is not None:
                 self._begin(index, schedule, pool)
             elif self._running:
-                self._end(self._done.get(), schedule)
+                self._end(self._wait(), schedule)
             elif self._stopping:
                 return
             else:
@@ -120,6 +121,14 @@ class _Build:
                     "some actions wait for each other's outputs",
                     hint="a rule made actions that read what they make",
                 )
+
+    def _wait(self) -> _Done:
+        """The next message of a worker; results that wait to be written are, if it takes long."""
+        while True:
+            try:
+                return self._done.get(timeout=FLUSH_S)
+            except queue.Empty:
+                self._tools.results.flush()
 
     def _begin(self, index: int, schedule: Schedule, pool: ThreadPoolExecutor) -> None:
         """Take the action from the cache, or hand it to a worker."""

@@ -33,6 +33,18 @@ def new_file(path: Path, *, mode: int) -> Iterator[BinaryIO]:
         raise
 
 
+def write_new(path: str, data: bytes, *, mode: int) -> None:
+    """Make the file `path`, which must not exist, whatever the umask; raises `OSError`."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(handle, view) :]
+        os.fchmod(handle, mode)
+    finally:
+        os.close(handle)
+
+
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """Put `data` at `path` in one step, making its folder.
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import xxhash
 
 from oxide_build.errors import InfrastructureError
-from oxide_build.host.files import new_file
+from oxide_build.host.files import new_file, write_new
 from oxide_build.model.digest import Digest
 from oxide_build.store.hashing import hash_file
 
@@ -131,14 +131,13 @@ class BlobStore:
         A copy, or a clone where the file system can: never a link, through which an edit would
         reach the store. Raises `DamagedBlob`, `OSError`.
         """
-        small = self._read(blob) if blob.digest.size_bytes <= _SMALL_BYTES else None
-        source = None if small is not None else self.checked(blob)
+        if blob.digest.size_bytes <= _SMALL_BYTES:
+            write_new(target, self._read(blob), mode=mode)
+            return
+        source = self.checked(blob)
         handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         try:
-            if source is None:
-                _write_all(handle, small or b"")
-            else:
-                _clone(source, handle)
+            _clone(source, handle)
             os.fchmod(handle, mode)
         finally:
             os.close(handle)
@@ -173,12 +172,6 @@ def _move_in(file: Path, target: Path) -> None:
     """From another file system, so that the blob still appears in one step."""
     with new_file(target, mode=0o555) as out, open(file, "rb") as data:
         shutil.copyfileobj(data, out, 1 << 20)
-
-
-def _write_all(handle: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(handle, view) :]
 
 
 def _clone(source: Path, handle: int) -> None:

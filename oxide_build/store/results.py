@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,9 @@ from oxide_build.model.digest import Digest
 from oxide_build.store.blobs import Blob
 
 _FOLDER = "results-v1"
+
+# How long a result may wait for others to be written with (seconds).
+FLUSH_S = 0.25
 
 
 class StoredOutput(msgspec.Struct, frozen=True, array_like=True):
@@ -71,20 +76,50 @@ class ResultStore:
     def __init__(self, root: Path) -> None:
         self._folder = root / _FOLDER
         self._cache = self._open()
+        self._lock = threading.Lock()
+        self._pending: dict[bytes, bytes] = {}
+        self._flushed = time.monotonic()
 
     def get(self, key: str) -> ActionResult | None:
+        name = bytes.fromhex(key)
         try:
-            data = self._cache.get(bytes.fromhex(key))
+            data = self._pending.get(name) or self._cache.get(name)
             return None if data is None else msgspec.msgpack.decode(data, type=ActionResult)
         except (sqlite3.Error, OSError, ValueError, TypeError, msgspec.MsgspecError):
             return None
 
     def put(self, key: str, result: ActionResult) -> None:
-        """Keep `result`. A cache that cannot be written is no reason to fail a build."""
-        with contextlib.suppress(sqlite3.Error, OSError):
-            self._cache.set(bytes.fromhex(key), msgspec.msgpack.encode(result))
+        """Keep `result`: with others in one transaction, within a quarter of a second.
+
+        A commit costs as much as a small action. Who waits longer calls `flush`.
+        """
+        with self._lock:
+            self._pending[bytes.fromhex(key)] = msgspec.msgpack.encode(result)
+        if self.due:
+            self.flush()
+
+    @property
+    def due(self) -> bool:
+        """Whether something waits to be written, and has long enough."""
+        return bool(self._pending) and time.monotonic() - self._flushed > FLUSH_S
+
+    def flush(self) -> None:
+        """Write what waits. A cache that cannot be written is no reason to fail a build."""
+        with self._lock:
+            self._flushed = time.monotonic()
+            pending = dict(self._pending)
+        if not pending:
+            return
+        failures = contextlib.suppress(sqlite3.Error, OSError, diskcache.Timeout)
+        with failures, self._cache.transact(retry=True):
+            for name, data in pending.items():
+                self._cache.set(name, data)
+        with self._lock:
+            for name in pending:
+                self._pending.pop(name, None)
 
     def close(self) -> None:
+        self.flush()
         with contextlib.suppress(sqlite3.Error):
             self._cache.close()
 

@@ -90,11 +90,11 @@ def test_fail_is_told_from_a_mistake() -> None:
     )
     context = {"name": "x", "attrs": {}, "labels": [], "archs": []}
     with pytest.raises(RuleFailure) as failed:
-        rules.rules["f"].file.call("analyze", "f", context)
+        rules.rules["f"].file.call_rule("analyze", "f", context)
     assert failed.value.deliberate
     assert failed.value.message == "no: x"
     with pytest.raises(RuleFailure) as broke:
-        rules.rules["m"].file.call("analyze", "m", context)
+        rules.rules["m"].file.call_rule("analyze", "m", context)
     assert not broke.value.deliberate
     assert "//own.bzl:" in broke.value.trace
 
@@ -107,7 +107,7 @@ def test_endless_recursion_ends() -> None:
     )
     context = {"name": "x", "attrs": {}, "labels": [], "archs": []}
     with pytest.raises(RuleFailure):
-        rules.rules["m"].file.call("analyze", "m", context)
+        rules.rules["m"].file.call_rule("analyze", "m", context)
 
 
 def test_a_rule_can_do_no_io() -> None:
