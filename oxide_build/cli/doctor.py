@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import click
@@ -10,6 +11,9 @@ import click
 from oxide_build.cli.options import graph_options, split
 
 _HELP = """Look at the machine and the workspace, and say what is missing and how to have it.
+
+Every compiler and CUDA toolkit on the machine is listed with what it lacks and what it can do, as
+it says itself; then what the workspace would use, and each target for each arch.
 
 Fetches nothing. Exit code 0 unless something that the workspace needs is missing; a GPU is not
 needed to build. Outside a workspace it looks at the machine alone.
@@ -34,7 +38,7 @@ def command(
     offline: bool,
     as_json: bool,
 ) -> int:
-    from oxide_build.cli import machine_checks
+    from oxide_build.cli import inventory_checks, machine_checks
     from oxide_build.cli.findings import Finding, as_record, lines, worst
     from oxide_build.cli.folders import Folders
     from oxide_build.cli.progress import FetchProgress
@@ -46,11 +50,14 @@ def command(
     from oxide_build.load.workspace_file import find_workspace
 
     folders = Folders.find()
+    facts = load_facts()
     findings = [
         *machine_checks.own(),
         *machine_checks.folders(folders),
         *machine_checks.private_folder(folders),
-        *machine_checks.driver(inspect_driver(), load_facts()),
+        *machine_checks.driver(inspect_driver(), facts),
+        *inventory_checks.driver_versions(os.environ),
+        *inventory_checks.inventory(folders.store, facts),
     ]
     request = Request(
         patterns=patterns or ("//...",),

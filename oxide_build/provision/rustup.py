@@ -136,9 +136,9 @@ class RustupProvider:
 
     def _lenders(self) -> Lenders:
         """Every toolchain here; each may lend to the others."""
-        return Lenders((*self._users(), *self._ours()), self.facts, self.asker)
+        return Lenders((*self.users(), *self._ours()), self.facts, self.asker)
 
-    def _users(self) -> tuple[Place, ...]:
+    def users(self) -> tuple[Place, ...]:
         """The user's toolchains; two names of one folder count once."""
         environ = self.asker.environ
         home = environ.get("RUSTUP_HOME") or os.path.join(environ.get("HOME", "/"), ".rustup")

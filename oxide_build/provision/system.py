@@ -54,16 +54,21 @@ class SystemProvider:
     def fetch(self, spec: Spec, reporter: FetchReporter) -> Toolchain:
         raise ToolchainError("the `system` provider only finds what is installed")
 
-    def _find_rust(self, spec: RustSpec) -> Found | Missing:
+    def rust(self) -> Place | str:
+        """The rustc on PATH that is not rustup's, or why there is none."""
         rustc = self._rustc()
         if rustc is None:
-            return Missing("no `rustc` on PATH other than rustup's")
+            return "no `rustc` on PATH other than rustup's"
         try:
-            layout = self._layout(rustc)
+            return Place(self._layout(rustc), f"`{rustc}`")
         except ToolchainError as error:
-            return Missing(error.message)
-        places = (Place(layout, f"`{rustc}`"),)
-        found = Candidates(self.name, places, self.facts.rust, self.asker).find(spec)
+            return error.message
+
+    def _find_rust(self, spec: RustSpec) -> Found | Missing:
+        place = self.rust()
+        if isinstance(place, str):
+            return Missing(place)
+        found = Candidates(self.name, (place,), self.facts.rust, self.asker).find(spec)
         return found if isinstance(found, Found) else Missing(found)
 
     def _path(self) -> str:

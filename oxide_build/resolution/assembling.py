@@ -20,7 +20,8 @@ def refused(facts: Facts, cuda: str, version: PtxVersion, target: Arch, arch: Ar
     ceiling = PtxVersion.parse(kit.max_ptx)
     if str(arch) not in kit.archs:
         return f"ptxas {cuda} does not know {arch}"
-    if version > ceiling or version not in facts.drivers.published:
+    known = facts.drivers.published | facts.drivers.unpublished
+    if version > ceiling or version not in known:
         return f"ptxas {cuda} does not take PTX {version}"
     minimum = facts.arch.minimum(target)
     if (cuda, target) == _EARLY_88[:2]:

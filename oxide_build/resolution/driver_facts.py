@@ -47,6 +47,7 @@ class DriverFacts:
     """Drivers, and the PTX versions that they and toolkits know.
 
     ptx     ascending
+    unpublished  versions that ptxas takes although no manual has them
     paired  CUDA release -> the first driver that came with it
     floors  CUDA major -> the oldest driver that loads its cubins
     """
@@ -55,6 +56,7 @@ class DriverFacts:
     paired: Mapping[str, str]
     floors: Mapping[int, str]
     last_before_sm_75: int
+    unpublished: frozenset[PtxVersion]
     evidence: Evidence
 
     def of(self, text: str) -> Driver:
@@ -113,5 +115,6 @@ def parse_drivers(ptx: dict[str, Any], drivers: dict[str, Any]) -> DriverFacts:
         paired={row["cuda"]: row["version"] for row in drivers["driver"]},
         floors={int(major): text for major, text in drivers["minor_floor"].items()},
         last_before_sm_75=drivers["last_before_sm_75"]["branch"],
+        unpublished=frozenset(map(PtxVersion.parse, ptx["unpublished"]["versions"])),
         evidence=Evidence.of(drivers, drivers),
     )

@@ -1,8 +1,7 @@
-"""Facts against what tools say of themselves, and the row for a release that nobody described."""
+"""Facts against what tools say of themselves."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -71,21 +70,6 @@ def check_rust(found: Toolchain, facts: Facts) -> Iterator[Disagreement]:
     dropped = release is not None and numbers(release.version) >= facts.rust.drops_old_gpus.version
     expected = [cpu for cpu in llvm.cpus if not (dropped and int(cpu[3:].rstrip("af")) < 70)]
     yield from _sets("llvm.toml", f"cpus of {major}", expected, found.archs)
-
-
-def describe_ptxas(version: str, max_ptx: str, archs: Sequence[str]) -> str:
-    """The row of `cuda.toml` for a ptxas that was asked; archs in its own order."""
-    minor = ".".join(str(number) for number in numbers(version)[:2])
-    lines = ["[[toolkit]]", f'cuda = "{minor}"', f'patch = "{version}"', f'max_ptx = "{max_ptx}"']
-    lines.append("archs = [")
-    line = " "
-    for arch in archs:
-        word = f" {json.dumps(arch)},"
-        if len(line) + len(word) > 99:
-            lines.append(line)
-            line = " "
-        line += word
-    return "\n".join([*lines, line, "]"]) + "\n"
 
 
 def _sets(file: str, key: str, fact: Sequence[str], found: Sequence[str]) -> Iterator[Disagreement]:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import tomli
 
-from oxide_build.cli.toolchains import load_facts
+from oxide_build.cli.toolchains import Toolchains, load_facts
 from oxide_build.content import content_root
+from oxide_build.host.process import ProcessGroup
 from oxide_build.model.digest import Digest
 from oxide_build.model.toolchain import Toolchain, ToolTree
+from oxide_build.model.workspace import ToolchainRequirements
+from oxide_build.provision.asker import Asker
+from oxide_build.provision.assembler_check import check_assembling, questions
+from oxide_build.provision.file_state import Notebook
+from oxide_build.provision.reporter import SilentReporter
 from oxide_build.resolution.fact_check import check_cuda, check_rust
 from tests.conftest import Space
 
@@ -61,3 +69,49 @@ def test_a_described_assembler_is_the_row_that_the_facts_have(ws: Space, store: 
     rows = tomli.loads((content_root("toolchains") / "cuda.toml").read_text())["toolkit"]
     (known,) = [each for each in rows if each["cuda"] == "13.0"]
     assert {**row, "archs": set(row["archs"])} == {**known, "archs": set(known["archs"])}
+
+
+@pytest.mark.network
+@pytest.mark.toolchain
+def test_a_described_llc_is_the_row_that_the_facts_have(ws: Space, store: Path) -> None:
+    assert ws.oxide("toolchain", "facts", "--check", "--rust", "1.96.0").exit_code == 0
+    (llc,) = store.glob("installs/rust-rustup-1.96.0-*/tree/lib/rustlib/*/bin/llc")
+    (row,) = tomli.loads(ws.oxide("toolchain", "facts", "--probe", str(llc)).stdout)["llvm"]
+    rows = tomli.loads((content_root("toolchains") / "llvm.toml").read_text())["llvm"]
+    (known,) = [each for each in rows if each["major"] == 22]
+    assert set(row.pop("cpus")) == set(known["cpus"])
+    assert row == {key: known[key] for key in ("major", "max_ptx", "below_minimum")}
+
+
+@pytest.mark.network
+@pytest.mark.toolchain
+def test_a_described_rustc_says_what_is_to_be_looked_up(ws: Space, store: Path) -> None:
+    assert ws.oxide("toolchain", "facts", "--check", "--rust", "1.96.0").exit_code == 0
+    (rustc,) = store.glob("installs/rust-rustup-1.96.0-*/tree/bin/rustc")
+    ran = ws.oxide("toolchain", "facts", "--probe", str(rustc))
+    assert tomli.loads(ran.stdout)["release"] == [{"version": "1.96", "llvm": 22}]
+    assert "# to be looked up: the date of the stable release" in ran.stdout
+
+
+def test_what_is_no_tool_is_refused(ws: Space) -> None:
+    ran = ws.oxide("toolchain", "facts", "--probe", "/bin/ls")
+    assert ran.exit_code == 2
+    assert "`/bin/ls` is none of ptxas, rustc and llc" in ran.stderr
+
+
+@pytest.mark.network
+@pytest.mark.toolchain
+def test_a_wrong_minimum_or_suffix_rule_is_found(store: Path) -> None:
+    toolchains = Toolchains(
+        ToolchainRequirements(cuda="13.0"), store, ProcessGroup(), offline=False,
+        reporter=SilentReporter(),
+    )  # fmt: skip
+    found = toolchains.preferred("cuda")
+    asker = Asker(environ=os.environ, processes=ProcessGroup(), notebook=Notebook(store / "state"))
+    assert list(check_assembling(found, FACTS, asker)) == []
+    assert len(questions(FACTS, "13.0")) > 80
+    minimum = {**FACTS.arch.min_ptx, "sm_90": "7.7", "sm_100a": "9.0"}
+    wrong = replace(FACTS, arch=replace(FACTS.arch, min_ptx=minimum))
+    said = [str(each) for each in check_assembling(found, wrong, asker)]
+    assert any("PTX 7.7 with .target sm_90 for -arch=sm_90 is taken, but the" in s for s in said)
+    assert any("PTX 8.8 with .target sm_100a for -arch=sm_100a is refused (" in s for s in said)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 
 import pytest
 
+from oxide_build.cli import toolchains
 from tests.conftest import Space
 from tests.e2e.conftest import BUILD, KERNEL, oxide_toml
 
@@ -132,3 +134,34 @@ def test_every_gpu_of_the_deployment_must_be_served(rust_ws: Space) -> None:
     ran = rust_ws.oxide("build", "//...")
     assert "nothing is known of the GPU `H2000`" in ran.stderr
     assert "H200" in ran.stderr
+
+
+WEEKEND = ("--rust", "nightly-2026-04-03", "--cuda", "12.3")
+
+
+@pytest.mark.skipif(shutil.which("rustup") is None, reason="there is no `rustup` on this machine")
+def test_the_weekend_case_with_the_real_nightly_and_the_real_assembler(rust_ws: Space) -> None:
+    rust_ws.build("//...", *WEEKEND, "--arch", "sm_90a")
+    record = json.loads(rust_ws.read("oxide-out/k/twice.sm_90a.json"))
+    assert record["tools"]["rustc"] == "1.96.0-nightly"
+    assert record["tools"]["ptxas"].startswith("12.3.")
+    ran = rust_ws.oxide("build", "//...", *WEEKEND, "--arch", "sm_100")
+    assert ran.exit_code == 6
+    assert "does not know the arch `sm_100`" in ran.stderr
+    assert "move CUDA to 12.8 or later, or drop sm_100" in ran.stderr
+    assert "compile" not in ran.stderr
+    # The way out works.
+    rust_ws.build("//...", *WEEKEND[:2], "--cuda", "12.8", "--arch", "sm_100")
+
+
+def test_a_locked_build_resolves_nothing(rust_ws: Space, monkeypatch: pytest.MonkeyPatch) -> None:
+    archs(rust_ws, "sm_70", "sm_90")
+    assert rust_ws.oxide("toolchain", "lock").exit_code == 0
+
+    def resolved(*_: object) -> None:
+        raise AssertionError("the resolver was asked")
+
+    monkeypatch.setattr(toolchains, "resolve", resolved)
+    rust_ws.build()
+    (rust_ws.root / "oxide.lock").unlink()
+    assert rust_ws.oxide("build", "//...").exit_code == 70
