@@ -38,8 +38,11 @@ def everything(cuda: str) -> list[Question]:
     archs = [Arch.parse(name) for name in kit.archs]
     versions = sorted(FACTS.drivers.published | FACTS.drivers.unpublished)
     ceiling = max(version for version in versions if str(version) == kit.max_ptx)
-    asked = {Question(ceiling, target, arch) for target in TARGETS for arch in archs}
-    for target in TARGETS:
+    # A suffix that a toolkit does not list yet is not predicted: 11.8 takes `.target sm_90a`, and
+    # nobody can ask for that, as `-arch` does not.
+    targets = [each for each in TARGETS if str(each) in kit.archs or not each.suffix]
+    asked = {Question(ceiling, target, arch) for target in targets for arch in archs}
+    for target in targets:
         fitting = [arch for arch in archs if target.runs_on(arch)]
         asked |= {Question(version, target, arch) for version in versions for arch in fitting[:1]}
     return sorted(asked)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from oxide_build.cli.options import graph_options, split
+
+if TYPE_CHECKING:
+    from oxide_build.cli.findings import Finding
+    from oxide_build.cli.session import Request
 
 _HELP = """Look at the machine and the workspace, and say what is missing and how to have it.
 
@@ -39,15 +45,12 @@ def command(
     as_json: bool,
 ) -> int:
     from oxide_build.cli import inventory_checks, machine_checks
-    from oxide_build.cli.findings import Finding, as_record, lines, worst
+    from oxide_build.cli.findings import as_record, lines, worst
     from oxide_build.cli.folders import Folders
-    from oxide_build.cli.progress import FetchProgress
-    from oxide_build.cli.session import Request, open_session
-    from oxide_build.cli.toolchain_checks import targets, toolchains
+    from oxide_build.cli.session import Request
     from oxide_build.cli.toolchains import load_facts
     from oxide_build.device.gpus import inspect_driver
-    from oxide_build.errors import OxideError, ToolchainError
-    from oxide_build.load.workspace_file import find_workspace
+    from oxide_build.errors import ToolchainError
 
     folders = Folders.find()
     facts = load_facts()
@@ -67,31 +70,36 @@ def command(
         cuda=cuda,
         offline=True,
     )
-    try:
-        find_workspace(Path.cwd())
-    except OxideError:
-        findings.append(
-            Finding(section="workspace", status="note", text="there is no workspace here")
-        )
-    else:
-        try:
-            session = open_session(Path.cwd(), request, FetchProgress())
-        except OxideError as error:
-            findings.append(
-                Finding(
-                    section="workspace",
-                    status="missing",
-                    text=error.message,
-                    fix=error.hint or "",
-                )
-            )
-        else:
-            found = list(toolchains(session))
-            findings += found
-            if not worst(found):
-                findings += targets(session)
+    findings += _workspace(request)
     if as_json:
         click.echo(json.dumps(as_record(findings), indent=2))
     else:
         click.echo("\n".join(lines(findings)))
     return ToolchainError.exit_code if worst(findings) else 0
+
+
+def _workspace(request: Request) -> Iterator[Finding]:
+    """What the workspace around here would use, and its targets if that is all there."""
+    from oxide_build.cli.findings import Finding, worst
+    from oxide_build.cli.progress import FetchProgress
+    from oxide_build.cli.session import open_session
+    from oxide_build.cli.toolchain_checks import targets, toolchains
+    from oxide_build.errors import OxideError
+    from oxide_build.load.workspace_file import find_workspace
+
+    try:
+        find_workspace(Path.cwd())
+    except OxideError:
+        yield Finding(section="workspace", status="note", text="there is no workspace here")
+        return
+    try:
+        session = open_session(Path.cwd(), request, FetchProgress())
+    except OxideError as error:
+        yield Finding(
+            section="workspace", status="missing", text=error.message, fix=error.hint or ""
+        )
+        return
+    found = list(toolchains(session))
+    yield from found
+    if not worst(found):
+        yield from targets(session)
