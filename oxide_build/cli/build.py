@@ -84,6 +84,7 @@ def command(
         graph = session.analyse()
         with session.build_tools() as tools:
             report = build(graph, tools, BuildProgress(line, quiet=quiet))
+        stale = session.record_outputs(report)
     finally:
         line.clear()
         fetching.close()
@@ -92,6 +93,8 @@ def command(
     if as_json:
         click.echo(json.dumps(as_record(report, session.toolchains.used()), indent=2))
     if not quiet:
+        if stale:
+            say(f"removed {len(stale)} outputs that nothing makes any more, such as {stale[0]}")
         for text in summary(report):
             say(text)
     check(report)

@@ -24,17 +24,19 @@ from oxide_build.errors import (
     ToolchainError,
     UsageError,
 )
+from oxide_build.execution.output_record import OutputRecord
 from oxide_build.execution.output_tree import OutputTree
+from oxide_build.execution.report import BuildReport
 from oxide_build.execution.runner import LocalRunner
 from oxide_build.execution.sandbox import Sandbox
 from oxide_build.execution.steps import steps_digest
 from oxide_build.execution.tools import BuildTools
 from oxide_build.host.process import ProcessGroup
-from oxide_build.load.files import WorkspaceFiles
+from oxide_build.load.files import BUILD_FILE, WorkspaceFiles
 from oxide_build.load.graph import TargetGraph, load_graph
 from oxide_build.load.workspace_file import find_workspace, read_workspace
 from oxide_build.model.arch import ArchRequest
-from oxide_build.model.label import Pattern
+from oxide_build.model.label import Label, Pattern
 from oxide_build.model.target import Target
 from oxide_build.model.workspace import Workspace
 from oxide_build.provision.reporter import FetchReporter
@@ -139,6 +141,27 @@ class Session:
                 self.toolchains.check(request)
             self.toolchains.check_gpus(requests)
         return requests
+
+    def record_outputs(self, report: BuildReport) -> list[str]:
+        """Remember what the build left in `oxide-out`; returns what it removed there, because no
+        target makes it any more."""
+        record = OutputRecord(Path(self.workspace.root))
+        built = {
+            str(label): tuple(paths)
+            for label, paths in report.outputs.items()
+            if paths and label in report.complete
+        }
+        narrowed = bool(self.request.archs or self.request.configs)
+        return record.update(built, gone=self._gone, narrowed=narrowed)
+
+    def _gone(self, text: str) -> bool:
+        """Whether a label of an earlier build is no target any more, as far as this one knows."""
+        label = Label.parse(text, package="")
+        names = self.graph.packages.get(label.package)
+        if names is not None:
+            return label.name not in names
+        path = f"{label.package}/{BUILD_FILE}" if label.package else BUILD_FILE
+        return not self.files.exists(path)
 
     def requests(self, target: Target) -> tuple[ArchRequest, ...]:
         """The archs that a target or the command line asks for; whether they fit is not asked."""

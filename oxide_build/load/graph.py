@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from oxide_build.load.build_file import LoadedTarget
 from oxide_build.load.files import WorkspaceFiles, parents
@@ -22,10 +22,14 @@ _SHOWN_STEPS = 12
 
 @dataclass(frozen=True, slots=True)
 class TargetGraph:
-    """`targets` has `requested` and all that they depend on, dependencies first."""
+    """`targets` has `requested` and all that they depend on, dependencies first.
+
+    `packages` has the names of all targets of every package that was loaded.
+    """
 
     targets: Mapping[Label, Target]
     requested: tuple[Label, ...]
+    packages: Mapping[str, Collection[str]] = field(default_factory=dict)
 
 
 def load_graph(
@@ -54,7 +58,11 @@ def load_graph(
     problems.raise_any()
     if mistake is not None:
         raise mistake
-    return TargetGraph({label: loaded[label].target for label in labels}, tuple(requested))
+    return TargetGraph(
+        {label: loaded[label].target for label in labels},
+        tuple(requested),
+        {package.path: package.targets.keys() for package in packages.loaded()},
+    )
 
 
 def dependents(graph: TargetGraph) -> dict[Label, tuple[Label, ...]]:

@@ -13,8 +13,8 @@ _EARLY_88 = ("13.0", Arch(88), PtxVersion(7, 3))
 def refused(facts: Facts, cuda: str, version: PtxVersion, target: Arch, arch: Arch) -> str | None:
     """Why the ptxas of CUDA `cuda` refuses PTX of `.version` and `.target` for `-arch`.
 
-    None where it takes it. Source: 15,313 pairs of 17 toolkits, no exception; a target with a suffix
-    that the toolkit does not list is not among them. Raises `KeyError` for a toolkit that is not
+    None where it takes it. Source: 15,313 pairs of 17 toolkits, no exception; targets with a suffix
+    that the toolkit does not list are not among them. Raises `KeyError` for a toolkit that is not
     described.
     """
     kit = facts.cuda.toolkits[cuda]
