@@ -17,6 +17,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--network", action="store_true", help="run tests that fetch from registries")
+    parser.addoption("--slow", action="store_true", help="run everything, hundreds of kills too")
     parser.addoption("--update-golden", action="store_true", help="rewrite expected outputs")
 
 
