@@ -13,7 +13,7 @@ from oxide_build.cli.options import graph_options, split
 
 if TYPE_CHECKING:
     from oxide_build.cli.session import Session
-    from oxide_build.execution.report import BuildReport
+    from oxide_build.execution.report import BuildReport, BuildReporter
 
 _MARK = "SECONDS"
 
@@ -45,6 +45,7 @@ Examples:
 @click.option(
     "--profile", type=click.Path(dir_okay=False), help="Write a Chrome trace to this file."
 )
+@click.option("--dry-run", is_flag=True, help="Show what would run and why; run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was built as JSON.")
 @click.option("-q", "--quiet", is_flag=True, help="Show only failures and warnings.")
 def command(
@@ -57,6 +58,7 @@ def command(
     jobs: int | None,
     keep_going: bool,
     profile: str | None,
+    dry_run: bool,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -65,7 +67,7 @@ def command(
     from oxide_build.cli.session import Request, open_session
     from oxide_build.cli.snapshots import Surroundings, take_snapshot
     from oxide_build.cli.summary import as_record, summary, trace
-    from oxide_build.execution.build import build, check
+    from oxide_build.execution.build import check
 
     request = Request(
         patterns=patterns or ("...",),
@@ -80,11 +82,12 @@ def command(
     line, fetching = StatusLine(), FetchProgress()
     around = Surroundings(Folders.find().store)
     session = open_session(Path.cwd(), request, fetching)
+    if dry_run:
+        from oxide_build.cli.dry_run import dry_run as show
+
+        return show(session, as_json=as_json)
     try:
-        graph = session.analyse()
-        with session.build_tools() as tools:
-            report = build(graph, tools, BuildProgress(line, quiet=quiet))
-        stale = session.record_outputs(report)
+        report, stale = _logged(session, BuildProgress(line, quiet=quiet))
     finally:
         line.clear()
         fetching.close()
@@ -103,6 +106,26 @@ def command(
     argv = list(click.get_current_context().find_root().obj)
     take_snapshot(argv, Path.cwd(), session, around, out, err)
     return 0
+
+
+def _logged(session: Session, reporter: BuildReporter) -> tuple[BuildReport, list[str]]:
+    """Build with the log that is always kept; returns what was removed from `oxide-out`, too."""
+    from oxide_build.errors import OxideError
+    from oxide_build.execution.build import build
+
+    log = session.event_log(reporter)
+    ending = "interrupted"
+    try:
+        graph = session.analyse()
+        with session.build_tools() as tools:
+            report = build(graph, tools, log)
+        ending = "failed" if report.failures else "ok"
+        return report, session.record_outputs(report)
+    except OxideError:
+        ending = "error"
+        raise
+    finally:
+        log.end(ending)
 
 
 def _said(report: BuildReport, session: Session, *, as_json: bool, quiet: bool) -> tuple[str, str]:

@@ -18,6 +18,8 @@ from oxide_build.errors import OxideError, UsageError
 # `oxide --version` and completion stay fast.
 _COMMANDS = {
     "build": ("build", "Build targets: PTX, cubin and a record for each arch."),
+    "why": ("why", "Say why a target would be built, or was built the last time."),
+    "log": ("log", "Show what the last builds did."),
     "query": ("query", "Show targets, what they need, who needs them, and their actions."),
     "doctor": ("doctor", "Say what is missing on this machine and how to have it."),
     "toolchain": ("toolchain", "Work with toolchains: list, install, lock, matrix, bisect, gc."),

@@ -24,9 +24,10 @@ from oxide_build.errors import (
     ToolchainError,
     UsageError,
 )
+from oxide_build.execution.event_log import EventLog
 from oxide_build.execution.output_record import OutputRecord
 from oxide_build.execution.output_tree import OutputTree
-from oxide_build.execution.report import BuildReport
+from oxide_build.execution.report import BuildReport, BuildReporter
 from oxide_build.execution.runner import LocalRunner
 from oxide_build.execution.sandbox import Sandbox
 from oxide_build.execution.steps import steps_digest
@@ -44,6 +45,7 @@ from oxide_build.resolution.archs import expand_archs, with_min_ptx
 from oxide_build.resolution.lock import Lock
 from oxide_build.store.blobs import BlobStore
 from oxide_build.store.file_states import FileStates
+from oxide_build.store.history import History
 from oxide_build.store.keys import KeyContext
 from oxide_build.store.results import ResultStore
 
@@ -123,6 +125,12 @@ class Session:
                         for name, tree in toolchain.trees.items()
                     },
                 ),
+                history=History(self.folders.cache, workspace_id(root)),
+                names={
+                    (toolchain_id(toolchain), name): f"{toolchain.kind} {toolchain.version}"
+                    for toolchain in self.toolchains.used()
+                    for name in toolchain.trees
+                },
                 messages=lambda: load_facts().messages,
                 jobs=self.request.jobs or os.cpu_count() or 1,
                 keep_going=self.request.keep_going,
@@ -141,6 +149,19 @@ class Session:
                 self.toolchains.check(request)
             self.toolchains.check_gpus(requests)
         return requests
+
+    def event_log(self, reporter: BuildReporter) -> EventLog:
+        """The log of the build that begins now; it hears what `reporter` hears."""
+        asked = {
+            "patterns": list(self.request.patterns),
+            "archs": list(self.request.archs),
+            "configs": list(self.request.configs),
+            "rust": self.request.rust,
+            "cuda": self.request.cuda,
+            "workspace": self.workspace.root,
+        }
+        name = workspace_id(Path(self.workspace.root))
+        return EventLog(self.folders.cache, name, asked, reporter)
 
     def record_outputs(self, report: BuildReport) -> list[str]:
         """Remember what the build left in `oxide-out`; returns what it removed there, because no
@@ -252,8 +273,12 @@ def clean_outputs(start: Path) -> bool:
 
 
 def _file_states(root: Path, folders: Folders) -> FileStates:
-    name = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    return FileStates(root, folders.cache / "file-states-v1" / f"{name}.msgpack")
+    return FileStates(root, folders.cache / "file-states-v1" / f"{workspace_id(root)}.msgpack")
+
+
+def workspace_id(root: Path) -> str:
+    """A short name for a workspace in the cache, by its folder."""
+    return hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def _with_config_archs(workspace: Workspace, names: Sequence[str]) -> Workspace:

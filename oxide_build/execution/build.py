@@ -86,6 +86,7 @@ class _Build:
         finally:
             self._tools.results.flush()
             self._tools.states.save()
+            self._tools.history.save()
         return BuildReport(
             outcomes=tuple(self._outcomes),
             outputs={
@@ -149,6 +150,7 @@ class _Build:
                 message=result.message,
                 start_s=time.monotonic() - self._start,
             )
+            self._tools.history.note(action.outputs[0], key)
             self._complete(index, outcome, result, schedule)
             return
         self._reporter.started(action)
@@ -169,6 +171,8 @@ class _Build:
         except BaseException as error:
             self._done.put(_Done(index, error=error))
             return
+        if result is not None:
+            self._tools.history.note(work.action.outputs[0], work.key)
         outcome = ActionOutcome(
             action=work.action,
             source="failed" if result is None else "ran",

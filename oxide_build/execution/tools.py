@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from oxide_build.execution.output_tree import OutputTree
@@ -12,13 +12,17 @@ from oxide_build.load.files import WorkspaceFiles
 from oxide_build.resolution.messages import MessageFacts
 from oxide_build.store.blobs import BlobStore
 from oxide_build.store.file_states import FileStates
+from oxide_build.store.history import History
 from oxide_build.store.keys import KeyContext
 from oxide_build.store.results import ResultStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildTools:
-    """Everything that a build works with; made once by the command."""
+    """Everything that a build works with; made once by the command.
+
+    `names` says what each part of a toolchain is, by the pair that actions name it with.
+    """
 
     files: WorkspaceFiles
     states: FileStates
@@ -28,6 +32,8 @@ class BuildTools:
     runner: LocalRunner
     tree: OutputTree
     context: KeyContext
+    history: History
+    names: Mapping[tuple[str, str], str]
     messages: Callable[[], MessageFacts]
     jobs: int
     keep_going: bool = False

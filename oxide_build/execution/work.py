@@ -15,6 +15,7 @@ from oxide_build.execution.tools import BuildTools
 from oxide_build.model.action import Action
 from oxide_build.model.digest import Digest
 from oxide_build.store.blobs import Blob
+from oxide_build.store.ingredients import ingredients
 from oxide_build.store.results import ActionResult, StoredOutput
 
 
@@ -44,7 +45,7 @@ def perform(work: Work, tools: BuildTools) -> tuple[Execution, ActionResult | No
             except ActionFailed as error:
                 execution = replace(execution, failure=error.message, hint=error.hint)
             else:
-                return execution, _keep(work.key, files, execution, tools)
+                return execution, _keep(work, files, execution, tools)
     if execution.hint is None:
         hint = hint_for(action, execution.message, tools.files.exists, tools.messages())
         execution = replace(execution, hint=hint)
@@ -52,7 +53,7 @@ def perform(work: Work, tools: BuildTools) -> tuple[Execution, ActionResult | No
 
 
 def _keep(
-    key: str, files: Mapping[str, Path], execution: Execution, tools: BuildTools
+    work: Work, files: Mapping[str, Path], execution: Execution, tools: BuildTools
 ) -> ActionResult:
     outputs = []
     for path, file in files.items():
@@ -62,5 +63,7 @@ def _keep(
             StoredOutput(path, blob.digest.sha256, blob.digest.size_bytes, blob.guard, executable)
         )
     result = ActionResult(tuple(outputs), execution.message, execution.wall_s)
-    tools.results.put(key, result)
+    inputs = {**work.sources, **{path: blob.digest for path, blob in work.derived.items()}}
+    made_of = ingredients(work.action, inputs, tools.context, tools.names)
+    tools.results.put(work.key, result, made_of)
     return result

@@ -15,8 +15,12 @@ import msgspec
 from oxide_build.errors import InfrastructureError
 from oxide_build.model.digest import Digest
 from oxide_build.store.blobs import Blob
+from oxide_build.store.ingredients import Ingredients
 
 _FOLDER = "results-v1"
+
+# Keys of results are 32 bytes; those of what they were made of have this in front.
+_INGREDIENTS = b"i"
 
 # How long a result may wait for others to be written with (seconds).
 FLUSH_S = 0.25
@@ -88,13 +92,24 @@ class ResultStore:
         except (sqlite3.Error, OSError, ValueError, TypeError, msgspec.MsgspecError):
             return None
 
-    def put(self, key: str, result: ActionResult) -> None:
-        """Keep `result`: with others in one transaction, within a quarter of a second.
+    def ingredients(self, key: str) -> Ingredients | None:
+        """What `key` was made of; None where nobody remembers."""
+        name = _INGREDIENTS + bytes.fromhex(key)
+        try:
+            data = self._pending.get(name) or self._cache.get(name)
+        except (sqlite3.Error, OSError, ValueError, TypeError):
+            return None
+        return None if data is None else Ingredients.decode(data)
+
+    def put(self, key: str, result: ActionResult, made_of: Ingredients | None = None) -> None:
+        """Keep `result` and what its key was made of, soon: with others in one transaction.
 
         A commit costs as much as a small action. Who waits longer calls `flush`.
         """
         with self._lock:
             self._pending[bytes.fromhex(key)] = msgspec.msgpack.encode(result)
+            if made_of is not None:
+                self._pending[_INGREDIENTS + bytes.fromhex(key)] = made_of.encode()
         if self.due:
             self.flush()
 
