@@ -87,7 +87,7 @@ def command(
 
         return show(session, as_json=as_json)
     try:
-        report, stale = _logged(session, BuildProgress(line, quiet=quiet))
+        report = _logged(session, BuildProgress(line, quiet=quiet))
     finally:
         line.clear()
         fetching.close()
@@ -96,8 +96,11 @@ def command(
     if as_json:
         click.echo(json.dumps(as_record(report, session.toolchains.used()), indent=2))
     if not quiet:
-        if stale:
-            say(f"removed {len(stale)} outputs that nothing makes any more, such as {stale[0]}")
+        if report.removed:
+            say(
+                f"removed {len(report.removed)} outputs that nothing makes any more, "
+                f"such as {report.removed[0]}"
+            )
         for text in summary(report):
             say(text)
     check(report)
@@ -108,8 +111,8 @@ def command(
     return 0
 
 
-def _logged(session: Session, reporter: BuildReporter) -> tuple[BuildReport, list[str]]:
-    """Build with the log that is always kept; returns what was removed from `oxide-out`, too."""
+def _logged(session: Session, reporter: BuildReporter) -> BuildReport:
+    """Build with the log that is always kept."""
     from oxide_build.errors import OxideError
     from oxide_build.execution.build import build
 
@@ -120,7 +123,7 @@ def _logged(session: Session, reporter: BuildReporter) -> tuple[BuildReport, lis
         with session.build_tools() as tools:
             report = build(graph, tools, log)
         ending = "failed" if report.failures else "ok"
-        return report, session.record_outputs(report)
+        return report
     except OxideError:
         ending = "error"
         raise

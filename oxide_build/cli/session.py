@@ -19,6 +19,7 @@ from oxide_build.cli.rule_files import builtin_rule_files, rule_reader
 from oxide_build.cli.toolchains import Toolchains, load_facts, read_lock
 from oxide_build.device.gpus import native_arch
 from oxide_build.errors import (
+    ActionFailed,
     DefinitionError,
     DeviceError,
     ToolchainError,
@@ -27,7 +28,7 @@ from oxide_build.errors import (
 from oxide_build.execution.event_log import EventLog
 from oxide_build.execution.output_record import OutputRecord
 from oxide_build.execution.output_tree import OutputTree
-from oxide_build.execution.report import BuildReport, BuildReporter
+from oxide_build.execution.report import BuildReporter
 from oxide_build.execution.runner import LocalRunner
 from oxide_build.execution.sandbox import Sandbox
 from oxide_build.execution.steps import steps_digest
@@ -37,7 +38,8 @@ from oxide_build.load.files import BUILD_FILE, WorkspaceFiles
 from oxide_build.load.graph import TargetGraph, load_graph
 from oxide_build.load.workspace_file import find_workspace, read_workspace
 from oxide_build.model.arch import ArchRequest
-from oxide_build.model.label import Label, Pattern
+from oxide_build.model.digest import Digest
+from oxide_build.model.label import Pattern
 from oxide_build.model.target import Target
 from oxide_build.model.workspace import Workspace
 from oxide_build.provision.reporter import FetchReporter
@@ -106,6 +108,7 @@ class Session:
         """What a build works with, after `analyse`."""
         blobs = BlobStore(self.folders.cache)
         results = ResultStore(self.folders.cache)
+        sandbox = Sandbox(self.folders.cache / "tmp", self.files, blobs)
         root = Path(self.workspace.root)
         try:
             yield BuildTools(
@@ -113,9 +116,10 @@ class Session:
                 states=self.states,
                 blobs=blobs,
                 results=results,
-                sandbox=Sandbox(self.folders.cache / "tmp", self.files, blobs),
+                sandbox=sandbox,
                 runner=LocalRunner(self.processes),
                 tree=OutputTree(root, blobs, self.states),
+                record=self._record(),
                 context=KeyContext(
                     platform=f"{platform.system()}-{platform.machine()}".lower(),
                     steps=steps_digest(),
@@ -136,6 +140,7 @@ class Session:
                 keep_going=self.request.keep_going,
             )
         finally:
+            sandbox.close()
             results.close()
 
     def own_archs(self, target: Target) -> tuple[ArchRequest, ...]:
@@ -163,26 +168,18 @@ class Session:
         name = workspace_id(Path(self.workspace.root))
         return EventLog(self.folders.cache, name, asked, reporter)
 
-    def record_outputs(self, report: BuildReport) -> list[str]:
-        """Remember what the build left in `oxide-out`; returns what it removed there, because no
-        target makes it any more."""
-        record = OutputRecord(Path(self.workspace.root))
-        built = {
-            str(label): tuple(paths)
-            for label, paths in report.outputs.items()
-            if paths and label in report.complete
-        }
-        narrowed = bool(self.request.archs or self.request.configs)
-        return record.update(built, gone=self._gone, narrowed=narrowed)
+    def _record(self) -> OutputRecord:
+        asked = [f"--arch {arch}" for arch in sorted(self.request.archs)]
+        asked += [f"--config {name}" for name in sorted(self.request.configs)]
+        return OutputRecord(Path(self.workspace.root), " ".join(asked), self._gone)
 
     def _gone(self, text: str) -> bool:
         """Whether a label of an earlier build is no target any more, as far as this one knows."""
-        label = Label.parse(text, package="")
-        names = self.graph.packages.get(label.package)
+        package, _, name = text.removeprefix("//").partition(":")
+        names = self.graph.packages.get(package)
         if names is not None:
-            return label.name not in names
-        path = f"{label.package}/{BUILD_FILE}" if label.package else BUILD_FILE
-        return not self.files.exists(path)
+            return name not in names
+        return not self.files.exists(f"{package}/{BUILD_FILE}" if package else BUILD_FILE)
 
     def requests(self, target: Target) -> tuple[ArchRequest, ...]:
         """The archs that a target or the command line asks for; whether they fit is not asked."""
@@ -208,6 +205,11 @@ class Session:
 
     def _scan(self, path: str, words: tuple[str, ...]) -> tuple[str, ...]:
         data = self.files.read(path, limit_bytes=None)
+        # Which actions there are depends on what was seen here: they must not read anything else.
+        if Digest.of(data) != self.states.require(path):
+            raise ActionFailed(
+                f"`{path}` changed while the build was running", hint="run the build again"
+            )
         return tuple(word for word in words if word.encode() in data)
 
 

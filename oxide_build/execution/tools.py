@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from oxide_build.execution.output_record import OutputRecord
 from oxide_build.execution.output_tree import OutputTree
 from oxide_build.execution.runner import LocalRunner
 from oxide_build.execution.sandbox import Sandbox
@@ -31,6 +32,7 @@ class BuildTools:
     sandbox: Sandbox
     runner: LocalRunner
     tree: OutputTree
+    record: OutputRecord
     context: KeyContext
     history: History
     names: Mapping[tuple[str, str], str]
