@@ -62,8 +62,9 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> int:
+    from oxide_build.cli.bookkeeping import keep_cache_small
     from oxide_build.cli.folders import Folders
-    from oxide_build.cli.progress import BuildProgress, FetchProgress, StatusLine
+    from oxide_build.cli.progress import BuildProgress, FetchProgress, StatusLine, size
     from oxide_build.cli.session import Request, open_session
     from oxide_build.cli.snapshots import Surroundings, take_snapshot
     from oxide_build.cli.summary import as_record, summary, trace
@@ -100,6 +101,10 @@ def command(
             say(f"removed {len(stale)} outputs that nothing makes any more, such as {stale[0]}")
         for text in summary(report):
             say(text)
+    collected = keep_cache_small(session)
+    if collected is not None and not quiet:
+        freed = size(collected.freed_bytes)
+        say(f"the cache was too large: {freed} removed, {size(collected.left_bytes)} left")
     check(report)
     out, err = _said(report.again(), session, as_json=as_json, quiet=quiet)
     # The whole command line: `oxide -C FOLDER build` is another request.
@@ -110,17 +115,18 @@ def command(
 
 def _logged(session: Session, reporter: BuildReporter) -> tuple[BuildReport, list[str]]:
     """Build with the log that is always kept; returns what was removed from `oxide-out`, too."""
+    from oxide_build.cli.bookkeeping import event_log, record_outputs
     from oxide_build.errors import OxideError
     from oxide_build.execution.build import build
 
-    log = session.event_log(reporter)
+    log = event_log(session, reporter)
     ending = "interrupted"
     try:
         graph = session.analyse()
         with session.build_tools() as tools:
             report = build(graph, tools, log)
         ending = "failed" if report.failures else "ok"
-        return report, session.record_outputs(report)
+        return report, record_outputs(session, report)
     except OxideError:
         ending = "error"
         raise

@@ -25,6 +25,7 @@ _COMMANDS = {
     "toolchain": ("toolchain", "Work with toolchains: list, install, lock, matrix, bisect, gc."),
     "check": ("check", "Say whether compiler, CUDA, driver and archs go together."),
     "rules": ("rules", "Show the rules that a BUILD.toml may use, and their attributes."),
+    "cache": ("cache", "Look into the cache, check it, make room."),
     "clean": ("clean", "Remove what builds left in this workspace."),
     "version": ("version", "Show the version of oxide_build and of what it runs on."),
     "completion": ("completion", "Print the script that completes `oxide` in a shell."),
