@@ -1,4 +1,4 @@
-"""What a build leaves besides its outputs: a log, a record of the outputs, a cache within limits."""
+"""What a build leaves besides outputs: a log, a record of the outputs, a cache within limits."""
 
 from __future__ import annotations
 

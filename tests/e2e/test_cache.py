@@ -7,7 +7,6 @@ import pickle
 import shutil
 import sqlite3
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -43,13 +42,13 @@ def two(ws: Space) -> Space:
 
 
 def age(space: Space, days: float) -> None:
-    """Make everything in the cache look so old."""
-    then = time.time() - days * DAY_S
+    """Make everything in the cache look so much older; what is older than what stays."""
     for path in space.cache.rglob("*"):
         if path.is_file():
-            os.utime(path, (then, then))
+            then_ns = path.stat().st_mtime_ns - round(days * DAY_S * 1e9)
+            os.utime(path, ns=(then_ns, then_ns))
     with sqlite3.connect(database(space.cache)) as connection:
-        connection.execute("UPDATE Cache SET store_time = ?", (then,))
+        connection.execute("UPDATE Cache SET store_time = store_time - ?", (days * DAY_S,))
 
 
 def blobs(space: Space) -> list[Path]:
