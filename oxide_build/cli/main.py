@@ -25,6 +25,8 @@ _COMMANDS = {
     "toolchain": ("toolchain", "Work with toolchains: list, install, lock, matrix, bisect, gc."),
     "check": ("check", "Say whether compiler, CUDA, driver and archs go together."),
     "rules": ("rules", "Show the rules that a BUILD.toml may use, and their attributes."),
+    "watch": ("watch", "Build again whenever a file changes."),
+    "verify-reproducible": ("reproducible", "Build twice from nothing and compare every byte."),
     "cache": ("cache", "Look into the cache, check it, make room."),
     "clean": ("clean", "Remove what builds left in this workspace."),
     "version": ("version", "Show the version of oxide_build and of what it runs on."),
