@@ -62,8 +62,9 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> int:
+    from oxide_build.cli.bookkeeping import keep_cache_small
     from oxide_build.cli.folders import Folders
-    from oxide_build.cli.progress import BuildProgress, FetchProgress, StatusLine
+    from oxide_build.cli.progress import BuildProgress, FetchProgress, StatusLine, size
     from oxide_build.cli.session import Request, open_session
     from oxide_build.cli.snapshots import Surroundings, take_snapshot
     from oxide_build.cli.summary import as_record, summary, trace
@@ -96,13 +97,12 @@ def command(
     if as_json:
         click.echo(json.dumps(as_record(report, session.toolchains.used()), indent=2))
     if not quiet:
-        if report.removed:
-            say(
-                f"removed {len(report.removed)} outputs that nothing makes any more, "
-                f"such as {report.removed[0]}"
-            )
         for text in summary(report):
             say(text)
+    collected = keep_cache_small(session)
+    if collected is not None and not quiet:
+        freed = size(collected.freed_bytes)
+        say(f"the cache was too large: {freed} removed, {size(collected.left_bytes)} left")
     check(report)
     out, err = _said(report.again(), session, as_json=as_json, quiet=quiet)
     # The whole command line: `oxide -C FOLDER build` is another request.
@@ -113,10 +113,11 @@ def command(
 
 def _logged(session: Session, reporter: BuildReporter) -> BuildReport:
     """Build with the log that is always kept."""
+    from oxide_build.cli.bookkeeping import event_log
     from oxide_build.errors import OxideError
     from oxide_build.execution.build import build
 
-    log = session.event_log(reporter)
+    log = event_log(session, reporter)
     ending = "interrupted"
     try:
         graph = session.analyse()

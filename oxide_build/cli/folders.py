@@ -37,7 +37,8 @@ class Folders:
     def _make_cache(self) -> None:
         try:
             self.cache.mkdir(parents=True, exist_ok=True, mode=0o700)
-            owner = self.cache.stat().st_uid
+            state = self.cache.stat()
+            owner = state.st_uid
         except OSError as error:
             raise InfrastructureError(
                 f"could not make the cache folder `{self.cache}`: {error.strerror}",
@@ -47,4 +48,15 @@ class Folders:
             raise InfrastructureError(
                 f"the cache folder `{self.cache}` belongs to another user",
                 hint="set `OXIDE_CACHE` to a folder of your own",
+            )
+        if state.st_mode & 0o022:
+            raise InfrastructureError(
+                f"the cache folder `{self.cache}` can be written by others: what is in it is run",
+                hint=f"take that away (`chmod go-w {self.cache}`), or set `OXIDE_CACHE` to another",
+            )
+        if not os.access(self.cache, os.W_OK | os.X_OK):
+            raise InfrastructureError(
+                f"the cache folder `{self.cache}` cannot be written",
+                hint="set `OXIDE_CACHE` to a folder that you may write; to read from one that you "
+                "may not, name it as `shared` in `[cache]` of oxide.toml",
             )

@@ -15,6 +15,8 @@ from oxide_build.analysis.analyze import analyze, toolchain_id
 from oxide_build.analysis.configure import configure
 from oxide_build.analysis.rule_set import RuleSet
 from oxide_build.cli.folders import Folders
+from oxide_build.cli.messages import say
+from oxide_build.cli.output_requests import output_record
 from oxide_build.cli.rule_files import builtin_rule_files, rule_reader
 from oxide_build.cli.toolchains import Toolchains, load_facts, read_lock
 from oxide_build.device.gpus import native_arch
@@ -25,16 +27,13 @@ from oxide_build.errors import (
     ToolchainError,
     UsageError,
 )
-from oxide_build.execution.event_log import EventLog
-from oxide_build.execution.output_record import OutputRecord
 from oxide_build.execution.output_tree import OutputTree
-from oxide_build.execution.report import BuildReporter
 from oxide_build.execution.runner import LocalRunner
 from oxide_build.execution.sandbox import Sandbox
 from oxide_build.execution.steps import steps_digest
 from oxide_build.execution.tools import BuildTools
 from oxide_build.host.process import ProcessGroup
-from oxide_build.load.files import BUILD_FILE, WorkspaceFiles
+from oxide_build.load.files import WorkspaceFiles
 from oxide_build.load.graph import TargetGraph, load_graph
 from oxide_build.load.workspace_file import find_workspace, read_workspace
 from oxide_build.model.arch import ArchRequest
@@ -50,6 +49,8 @@ from oxide_build.store.file_states import FileStates
 from oxide_build.store.history import History
 from oxide_build.store.keys import KeyContext
 from oxide_build.store.results import ResultStore
+from oxide_build.store.shared import SharedCache
+from oxide_build.store.uses import Uses
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +87,7 @@ class Session:
     processes: ProcessGroup
     toolchains: Toolchains
     states: FileStates = field(compare=False)
+    added_bytes: list[int] = field(default_factory=list, compare=False)
 
     def analyse(self) -> ActionGraph:
         """The actions behind the requested targets; resolves toolchains, and may fetch them."""
@@ -107,6 +109,8 @@ class Session:
     def build_tools(self) -> Iterator[BuildTools]:
         """What a build works with, after `analyse`."""
         blobs = BlobStore(self.folders.cache)
+        shared = os.environ.get("OXIDE_SHARED_CACHE") or self.workspace.cache.shared
+        second = SharedCache(Path(shared)) if shared else None
         results = ResultStore(self.folders.cache)
         sandbox = Sandbox(self.folders.cache / "tmp", self.files, blobs)
         root = Path(self.workspace.root)
@@ -119,7 +123,9 @@ class Session:
                 sandbox=sandbox,
                 runner=LocalRunner(self.processes),
                 tree=OutputTree(root, blobs, self.states),
-                record=self._record(),
+                record=output_record(
+                    self.request.archs, self.request.configs, self.files, self.graph
+                ),
                 context=KeyContext(
                     platform=f"{platform.system()}-{platform.machine()}".lower(),
                     steps=steps_digest(),
@@ -129,6 +135,8 @@ class Session:
                         for name, tree in toolchain.trees.items()
                     },
                 ),
+                shared=second,
+                uses=Uses(self.folders.cache, workspace_id(root)),
                 history=History(self.folders.cache, workspace_id(root)),
                 names={
                     (toolchain_id(toolchain), name): f"{toolchain.kind} {toolchain.version}"
@@ -142,6 +150,11 @@ class Session:
         finally:
             sandbox.close()
             results.close()
+            if second is not None:
+                second.close()
+                if second.complaint:
+                    say(f"{second.complaint}; what it may have is built instead")
+            self.added_bytes.append(blobs.added_bytes)
 
     def own_archs(self, target: Target) -> tuple[ArchRequest, ...]:
         """The archs of a target whose rule builds for a list of its own; chooses their toolchains.
@@ -154,32 +167,6 @@ class Session:
                 self.toolchains.check(request)
             self.toolchains.check_gpus(requests)
         return requests
-
-    def event_log(self, reporter: BuildReporter) -> EventLog:
-        """The log of the build that begins now; it hears what `reporter` hears."""
-        asked = {
-            "patterns": list(self.request.patterns),
-            "archs": list(self.request.archs),
-            "configs": list(self.request.configs),
-            "rust": self.request.rust,
-            "cuda": self.request.cuda,
-            "workspace": self.workspace.root,
-        }
-        name = workspace_id(Path(self.workspace.root))
-        return EventLog(self.folders.cache, name, asked, reporter)
-
-    def _record(self) -> OutputRecord:
-        asked = [f"--arch {arch}" for arch in sorted(self.request.archs)]
-        asked += [f"--config {name}" for name in sorted(self.request.configs)]
-        return OutputRecord(Path(self.workspace.root), " ".join(asked), self._gone)
-
-    def _gone(self, text: str) -> bool:
-        """Whether a label of an earlier build is no target any more, as far as this one knows."""
-        package, _, name = text.removeprefix("//").partition(":")
-        names = self.graph.packages.get(package)
-        if names is not None:
-            return name not in names
-        return not self.files.exists(f"{package}/{BUILD_FILE}" if package else BUILD_FILE)
 
     def requests(self, target: Target) -> tuple[ArchRequest, ...]:
         """The archs that a target or the command line asks for; whether they fit is not asked."""

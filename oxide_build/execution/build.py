@@ -42,6 +42,7 @@ def build(graph: ActionGraph, tools: BuildTools, reporter: BuildReporter) -> Bui
     `InfrastructureError` and, on Ctrl-C, `KeyboardInterrupt` after stopping all children.
     """
     tools.sandbox.remove_leftovers()
+    tools.uses.begin()
     for _ in range(_ATTEMPTS):
         attempt = _Build(graph, tools, reporter)
         try:
@@ -87,6 +88,7 @@ class _Build:
         finally:
             self._tools.results.flush()
             self._tools.states.save()
+            self._tools.uses.end(self._tools.history.keys)
             self._tools.history.save()
         return BuildReport(
             outcomes=tuple(self._outcomes),
@@ -145,6 +147,8 @@ class _Build:
         inputs = {**sources, **{path: blob.digest for path, blob in derived.items()}}
         key = cache_key(action, inputs, self._tools.context)
         result = self._tools.results.get(key)
+        if self._tools.shared is not None and not self._usable(action, result):
+            result = self._tools.shared.fetch(key, self._tools.blobs, self._tools.results)
         if result is not None and self._usable(action, result):
             outcome = ActionOutcome(
                 action=action,
@@ -159,7 +163,9 @@ class _Build:
         self._running += 1
         pool.submit(self._work, index, Work(action, key, sources, derived))
 
-    def _usable(self, action: Action, result: ActionResult) -> bool:
+    def _usable(self, action: Action, result: ActionResult | None) -> bool:
+        if result is None:
+            return False
         names = {output.path for output in result.outputs}
         return names == set(action.outputs) and all(
             self._tools.blobs.has(output.blob.digest) for output in result.outputs

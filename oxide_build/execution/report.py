@@ -71,7 +71,11 @@ class BuildReport:
             for each in self.outcomes
         )
         return replace(
-            self, outcomes=tuple(hits), written=0, unchanged=self.written + self.unchanged
+            self,
+            outcomes=tuple(hits),
+            written=0,
+            unchanged=self.written + self.unchanged,
+            removed=(),
         )
 
     @property

@@ -16,6 +16,8 @@ from oxide_build.store.file_states import FileStates
 from oxide_build.store.history import History
 from oxide_build.store.keys import KeyContext
 from oxide_build.store.results import ResultStore
+from oxide_build.store.shared import SharedCache
+from oxide_build.store.uses import Uses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +36,9 @@ class BuildTools:
     tree: OutputTree
     record: OutputRecord
     context: KeyContext
+    shared: SharedCache | None
     history: History
+    uses: Uses
     names: Mapping[tuple[str, str], str]
     messages: Callable[[], MessageFacts]
     jobs: int

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from oxide_build.errors import UsageError
 from oxide_build.load.archives import check_used, read_archives
+from oxide_build.load.cache_table import read_cache
 from oxide_build.load.conditions import CONFIG_NAME, DEFAULT
 from oxide_build.load.files import WORKSPACE_FILE, WorkspaceFiles
 from oxide_build.load.problems import Problems
@@ -27,14 +28,19 @@ from oxide_build.load.table import Table
 from oxide_build.load.toml_file import parse_toml
 from oxide_build.load.wording import suggestion
 from oxide_build.model.label import check_package, shown
-from oxide_build.model.workspace import ConfigSetting, ToolchainRequirements, Workspace
+from oxide_build.model.workspace import (
+    CacheSettings,
+    ConfigSetting,
+    ToolchainRequirements,
+    Workspace,
+)
 
 PROVIDERS = ("archive", "rustup", "apt", "pypi", "system")
 
 _WORKSPACE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\Z")
 
 
-_TABLES = ("workspace", "toolchain", "deploy", "config")
+_TABLES = ("workspace", "toolchain", "deploy", "cache", "config")
 _DRIVER = re.compile(r"\d{3}(?:\.\d{1,4}){0,2}\Z", re.ASCII)
 
 
@@ -77,6 +83,8 @@ def parse_workspace(root: str, data: bytes) -> Workspace:
     deploy = top.table("deploy")
     min_driver = _min_driver(deploy) if deploy is not None else None
     gpus = deploy.checked("gpus", _wrong_gpu) if deploy is not None else None
+    cache = top.table("cache")
+    settings = read_cache(cache) if cache is not None else CacheSettings()
     table = top.table("workspace")
     if table is None:
         if "workspace" not in file.values:
@@ -101,6 +109,7 @@ def parse_workspace(root: str, data: bytes) -> Workspace:
         toolchain=requirements,
         min_driver=min_driver,
         gpus=gpus or (),
+        cache=settings,
         configs=configs,
     )
 

@@ -34,6 +34,16 @@ class ToolchainRequirements:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CacheSettings:
+    """`[cache]`: the size that a build keeps to, days that a result may lie unused, and the folder
+    of a second cache that is only read."""
+
+    max_bytes: int = 20_000_000_000
+    max_age_days: float = 30
+    shared: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
     """A workspace: its root folder (absolute) and the values of its `oxide.toml`.
 
@@ -49,4 +59,5 @@ class Workspace:
     toolchain: ToolchainRequirements = field(default_factory=ToolchainRequirements)
     min_driver: str | None = None
     gpus: tuple[str, ...] = ()
+    cache: CacheSettings = field(default_factory=CacheSettings)
     configs: Mapping[str, ConfigSetting] = field(default_factory=dict)

@@ -9,6 +9,7 @@ import itertools
 import os
 import shutil
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from oxide_build.model.digest import Digest
 from oxide_build.store.hashing import hash_file
 
 _FOLDER = "blobs-v1"
+_NAME_LENGTH = 64
 _FICLONE = 0x40049409  # linux/fs.h: share extents until one side is written
 # Read whole instead of checked first and copied then.
 _SMALL_BYTES = 1 << 18
@@ -48,13 +50,17 @@ class BlobStore:
     """Content below `root/blobs-v1`, two hexadecimal digits a folder.
 
     A blob appears whole or not at all, is read-only, and is never changed afterwards. Nothing
-    outside shares its bytes in a way that an edit could reach them.
+    outside shares its bytes in a way that an edit could reach them. `added_bytes` is what was
+    taken, with what was there already counted too.
     """
 
     def __init__(self, root: Path) -> None:
         self._folder = root / _FOLDER
         # SHA-256 -> mtime, ctime, size, inode of the blob when it was found right.
         self._checked: dict[str, tuple[int, int, int, int]] = {}
+        self.added_bytes = 0
+        # Where files that are to be taken may be made: on the same file system.
+        self.staging = root / "tmp"
 
     def path(self, digest: Digest) -> Path:
         return self._folder / digest.sha256[:2] / digest.sha256
@@ -73,6 +79,7 @@ class BlobStore:
         """
         digest, guard = hash_file(file)
         target = self.path(digest)
+        self.added_bytes += digest.size_bytes
         try:
             if self.has(digest):
                 os.unlink(file)
@@ -164,6 +171,12 @@ class BlobStore:
                 os.unlink(path)
             raise DamagedBlob(blob.digest)
         return data
+
+
+def blob_files(root: Path) -> Iterator[Path]:
+    """Every blob of the cache at `root`; half-written ones have names that are no digests."""
+    for folder in sorted((root / _FOLDER).glob("[0-9a-f][0-9a-f]")):
+        yield from (path for path in folder.iterdir() if len(path.name) == _NAME_LENGTH)
 
 
 def _state(path: Path) -> tuple[int, int, int, int] | None:

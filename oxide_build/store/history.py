@@ -41,6 +41,11 @@ class History:
         """What is remembered of the action that makes `output`."""
         return self._all().get(output)
 
+    @property
+    def keys(self) -> list[str]:
+        """The keys that were noted since the last save."""
+        return [key for _, key in self._noted]
+
     def save(self) -> None:
         """Keep what was noted. A disk that cannot be written costs explanations."""
         known = self._all()

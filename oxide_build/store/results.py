@@ -6,6 +6,7 @@ import contextlib
 import sqlite3
 import threading
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,11 @@ _INGREDIENTS = b"i"
 
 # How long a result may wait for others to be written with (seconds).
 FLUSH_S = 0.25
+
+
+def database(root: Path) -> Path:
+    """The file of the index in the cache at `root`."""
+    return root / _FOLDER / "cache.db"
 
 
 class StoredOutput(msgspec.Struct, frozen=True, array_like=True):
@@ -132,6 +138,13 @@ class ResultStore:
         with self._lock:
             for name in pending:
                 self._pending.pop(name, None)
+
+    def remove(self, keys: Collection[bytes]) -> None:
+        """Forget the results of `keys` and what those were made of."""
+        with self._cache.transact(retry=True):
+            for key in keys:
+                self._cache.delete(key, retry=True)
+                self._cache.delete(_INGREDIENTS + key, retry=True)
 
     def close(self) -> None:
         self.flush()
