@@ -31,6 +31,7 @@ from oxide_build.execution.output_tree import OutputTree
 from oxide_build.execution.runner import LocalRunner
 from oxide_build.execution.sandbox import Sandbox
 from oxide_build.execution.steps import steps_digest
+from oxide_build.execution.tool_watch import ToolWatch
 from oxide_build.execution.tools import BuildTools
 from oxide_build.host.process import ProcessGroup
 from oxide_build.load.files import WorkspaceFiles
@@ -41,7 +42,9 @@ from oxide_build.model.digest import Digest
 from oxide_build.model.label import Pattern
 from oxide_build.model.target import Target
 from oxide_build.model.workspace import Workspace
+from oxide_build.provision.file_state import Notebook
 from oxide_build.provision.reporter import FetchReporter
+from oxide_build.provision.tool_store import ToolStore
 from oxide_build.resolution.archs import expand_archs, with_min_ptx
 from oxide_build.resolution.lock import Lock
 from oxide_build.store.blobs import BlobStore
@@ -114,6 +117,11 @@ class Session:
         results = ResultStore(self.folders.cache)
         sandbox = Sandbox(self.folders.cache / "tmp", self.files, blobs)
         root = Path(self.workspace.root)
+        trees = {
+            (toolchain_id(toolchain), name): tree
+            for toolchain in self.toolchains.used()
+            for name, tree in toolchain.trees.items()
+        }
         try:
             yield BuildTools(
                 files=self.files,
@@ -122,6 +130,7 @@ class Session:
                 results=results,
                 sandbox=sandbox,
                 runner=LocalRunner(self.processes),
+                watch=ToolWatch(trees, Notebook(ToolStore(self.folders.store).state)),
                 tree=OutputTree(root, blobs, self.states),
                 record=output_record(
                     self.request.archs, self.request.configs, self.files, self.graph
@@ -129,11 +138,7 @@ class Session:
                 context=KeyContext(
                     platform=f"{platform.system()}-{platform.machine()}".lower(),
                     steps=steps_digest(),
-                    trees={
-                        (toolchain_id(toolchain), name): tree
-                        for toolchain in self.toolchains.used()
-                        for name, tree in toolchain.trees.items()
-                    },
+                    trees=trees,
                 ),
                 shared=second,
                 uses=Uses(self.folders.cache, workspace_id(root)),

@@ -41,9 +41,11 @@ def perform(work: Work, tools: BuildTools) -> tuple[Execution, ActionResult | No
     """
     action = work.action
     with tools.sandbox.folder(action, work.sources, work.derived, tools.context.trees) as folder:
+        tools.watch.begin(action)
         execution = tools.runner.run(action, folder)
         _check_room(tools.sandbox.parent, execution, action)
         tools.sandbox.check_inputs(action, work.derived)
+        tools.watch.check(action)
         if execution.failure is None:
             try:
                 files = collect(folder, action)
