@@ -14,6 +14,7 @@ import diskcache
 import msgspec
 
 from oxide_build.errors import InfrastructureError
+from oxide_build.host.disk import is_full
 from oxide_build.model.digest import Digest
 from oxide_build.store.blobs import Blob
 from oxide_build.store.ingredients import Ingredients
@@ -22,6 +23,12 @@ _FOLDER = "results-v1"
 
 # Keys of results are 32 bytes; those of what they were made of have this in front.
 _INGREDIENTS = b"i"
+
+# What SQLite says where the machine, not the index, is in the way.
+_REFUSALS = (
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY,
+)  # fmt: skip
 
 # How long a result may wait for others to be written with (seconds).
 FLUSH_S = 0.25
@@ -163,7 +170,13 @@ class ResultStore:
                     disk_min_file_size=1 << 30,
                     timeout=10,
                 )
-            except (sqlite3.DatabaseError, ValueError, TypeError):
+            except (sqlite3.DatabaseError, ValueError, TypeError) as error:
+                if _is_refused(error) or is_full(self._folder):
+                    # Nothing is wrong with the index, and removing it would lose all results.
+                    raise InfrastructureError(
+                        f"could not open the cache in `{self._folder}`: {error}",
+                        hint="is its disk full, or read-only? `OXIDE_CACHE` can name another",
+                    ) from error
                 # A damaged index holds nothing that cannot be made again.
                 for file in self._folder.glob("cache.db*"):
                     with contextlib.suppress(OSError):
@@ -176,3 +189,8 @@ class ResultStore:
             f"the cache in `{self._folder}` is damaged and could not be made anew",
             hint="remove that folder: everything in it can be made again",
         )
+
+
+def _is_refused(error: Exception) -> bool:
+    code = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF in _REFUSALS
