@@ -9,11 +9,13 @@ from pathlib import Path
 
 import msgspec
 
-from oxide_build.host.claims import exclusive
-from oxide_build.host.files import write_atomic
+from oxide_build.host.claims import exclusive, replace_file
 from oxide_build.model.action import OUTPUT_ROOT
 
 _FILE = f"{OUTPUT_ROOT}/.outputs-v1"
+
+# New files are written in a folder of the process in `oxide-out`, whose name begins so.
+STAGING = ".tmp-"
 
 # Request -> paths below `oxide-out/`.
 _Requests = dict[str, tuple[str, ...]]
@@ -106,7 +108,7 @@ class OutputRecord:
     def _write(self, content: _Content) -> None:
         # A link in the place of the folder is refused where files are put; nothing goes through it.
         if not os.path.islink(self._root / OUTPUT_ROOT):
-            write_atomic(self._root / _FILE, msgspec.msgpack.encode(content))
+            replace_file(self._root / _FILE, msgspec.msgpack.encode(content), STAGING)
 
     def _remove(self, path: str) -> bool:
         """Remove a file and the folders that it leaves empty; never through a link."""

@@ -10,17 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from oxide_build.errors import InfrastructureError
-from oxide_build.host.claims import ClaimedFolder, claim, sweep
-from oxide_build.host.files import write_atomic
+from oxide_build.execution.output_record import STAGING
+from oxide_build.host.claims import ClaimedFolder, claim, replace_file, sweep
 from oxide_build.model.action import OUTPUT_ROOT
 from oxide_build.store.blobs import Blob, BlobStore
 from oxide_build.store.file_states import FileStates
 
 # Tells backup programs that everything here can be made again (https://bford.info/cachedir/).
 _CACHEDIR_TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# Made by oxide_build.\n"
-
-# New files are written in a folder of the process whose name begins so.
-_STAGING = ".tmp-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +59,7 @@ class OutputTree:
         while self._claims:
             self._claims.pop().remove()
         if not os.path.islink(self.root / OUTPUT_ROOT):
-            sweep(self.root / OUTPUT_ROOT, _STAGING)
+            sweep(self.root / OUTPUT_ROOT, STAGING)
 
     def clean(self) -> bool:
         """Remove the whole folder; returns whether there was one."""
@@ -87,7 +84,7 @@ class OutputTree:
         if not self._claims:
             self._mark()
             try:
-                self._claims.append(claim(self.root / OUTPUT_ROOT, _STAGING))
+                self._claims.append(claim(self.root / OUTPUT_ROOT, STAGING))
             except OSError as error:
                 raise _unmade(self.root / OUTPUT_ROOT, error) from error
         return self._claims[0].path
@@ -103,8 +100,8 @@ class OutputTree:
     def _mark(self) -> None:
         folder = self.root / OUTPUT_ROOT
         if not (folder / "CACHEDIR.TAG").exists():
-            write_atomic(folder / "CACHEDIR.TAG", _CACHEDIR_TAG)
-            write_atomic(folder / ".gitignore", b"*\n")
+            replace_file(folder / ".gitignore", b"*\n", STAGING)
+            replace_file(folder / "CACHEDIR.TAG", _CACHEDIR_TAG, STAGING)
 
     def _check_folders(self, folder: str) -> None:
         """No part of the way may be a link: nothing is written outside the workspace."""

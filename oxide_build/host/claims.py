@@ -16,6 +16,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from oxide_build.errors import InfrastructureError
+from oxide_build.host.files import write_new
+
 
 @dataclass(frozen=True, slots=True)
 class ClaimedFolder:
@@ -66,6 +69,25 @@ def sweep(parent: Path, prefix: str) -> None:
                 shutil.rmtree(path, ignore_errors=True)
         finally:
             os.close(handle)
+
+
+def replace_file(path: Path, data: bytes, prefix: str) -> None:
+    """Put `data` at `path` in one step, from a claimed folder beside it.
+
+    Unlike `write_atomic` it leaves nothing behind that `sweep` would not find. Raises
+    `InfrastructureError`.
+    """
+    try:
+        folder = claim(path.parent, prefix)
+        try:
+            write_new(f"{folder.path}/new", data, mode=0o644)
+            os.replace(f"{folder.path}/new", path)
+        finally:
+            folder.remove()
+    except OSError as error:
+        raise InfrastructureError(
+            f"could not write `{path}`: {error.strerror}", hint="is the disk full, or read-only?"
+        ) from error
 
 
 @contextlib.contextmanager

@@ -64,9 +64,7 @@ def test_a_source_that_does_not_fit_is_told_as_a_full_disk(
     assert int(ws.read("oxide-out/big.bin")) == ROOM
 
 
-def test_a_full_cache_is_no_damaged_one_and_loses_nothing(
-    ws: Space, small_disk: SmallDisk
-) -> None:
+def test_a_full_cache_is_no_damaged_one_and_loses_nothing(ws: Space, small_disk: SmallDisk) -> None:
     small = rule('srcs = ["s.txt"]\nshell = "cat $(SRC) > $(OUT)"')
     ws.write("BUILD.toml", small)
     ws.write("s.txt", "one\n")
