@@ -70,10 +70,15 @@ class Body(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """A plan that still holds, with the states that it was checked against."""
+    """A plan that still holds, with the states that it was checked against.
+
+    `settled` is False where one of them is so young that it could hide a change to come: then it is
+    right now, and says nothing for later.
+    """
 
     body: Body
     states: dict[str, State]
+    settled: bool = True
 
 
 def plan_of(argv: list[str], start: Path) -> tuple[Prepared, Plan] | None:
@@ -93,14 +98,14 @@ def plan_of(argv: list[str], start: Path) -> tuple[Prepared, Plan] | None:
     found = _read(data, request)
     if found is None:
         return None
-    states = _still(root, found)
-    if states is None:
+    still = _still(root, found)
+    if still is None:
         return None
     files = WorkspaceFiles(Path(root))
     try:
         if any(_words(files, path, words) != there for path, words, there in found.body.scanned):
             return None
-        return _prepared(found.body, files), Plan(found.body, states)
+        return _prepared(found.body, files), still
     except OxideError:
         return None
 
@@ -202,9 +207,9 @@ def _prepared(body: Body, files: WorkspaceFiles) -> Prepared:
     )
 
 
-def _still(root: str, plan: Plan) -> dict[str, State] | None:
-    """The states as they are now if they say the same, None if something changed."""
-    found = dict(plan.states)
+def _still(root: str, plan: Plan) -> Plan | None:
+    """The plan with the states as they are now if they say the same, None if something changed."""
+    found, old = dict(plan.states), True
     for path, state in plan.states.items():
         full = os.path.join(root, path)
         try:
@@ -215,13 +220,11 @@ def _still(root: str, plan: Plan) -> dict[str, State] | None:
             names = plan.body.folders.get(path)
             if names is None or folder_names(full) != names:
                 return None
-            # Only what was settled before the names were read may be relied on.
-            if not settled(now.st_mtime_ns, time.time_ns()):
-                return None
+            old = old and settled(now.st_mtime_ns, time.time_ns())
         except OSError:
             return None
         found[path] = numbers
-    return found
+    return Plan(plan.body, found, old)
 
 
 def _words(files: WorkspaceFiles, path: str, words: tuple[str, ...]) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ def get_ready(argv: list[str], start: Path, request: Request) -> Ready:
     planned = plan_of(argv, start)
     if planned is not None:
         prepared, plan = planned
-        return Ready(prepared, lambda: plan.states)
+        return Ready(prepared, lambda: plan.states if plan.settled else None)
     # Imported late: with a plan nothing is loaded, analysed or looked for.
     from oxide_build.cli.definitions import Surroundings, definitions
     from oxide_build.cli.folders import Folders
