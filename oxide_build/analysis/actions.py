@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 from oxide_build.errors import DefinitionError
 from oxide_build.model.action import OUTPUT_ROOT, WRITE_FILE, Action, Command
 from oxide_build.model.label import Label, shown
+
+# Parts between single slashes, none of them `.` or `..`.
+_PLAIN = re.compile(r"(?!\.\.?(?:/|\Z))[^/\0]+(?:/(?!\.\.?(?:/|\Z))[^/\0]+)*\Z")
 
 _ACTION_KEYS = {"stage", "commands", "inputs", "outputs", "tools", "env", "arch"}
 _RESULT_KEYS = {"actions", "outputs", "files", "notes", "providers"}
@@ -80,7 +84,7 @@ def _command(raw: object, place: str) -> Command:
     if not isinstance(raw, Mapping) or not raw.get("argv"):
         raise DefinitionError(f"{place}: an item of `commands` was not made by `command(…)`")
     return Command(
-        argv=tuple(_text(item, place) for item in raw["argv"]),
+        argv=_texts(raw["argv"], place),
         stdout=None if raw["stdout"] is None else _path(raw["stdout"], place),
         stderr=None if raw["stderr"] is None else _path(raw["stderr"], place),
     )
@@ -92,14 +96,23 @@ def _text(value: object, place: str) -> str:
     return value
 
 
+def _texts(values: Sequence[object], place: str) -> tuple[str, ...]:
+    """As `_text`, for many at once: an analysis of 10,000 kernels reads three million."""
+    try:
+        if "\0".join(values).count("\0") == len(values) - 1:  # type: ignore[arg-type]
+            return tuple(values)  # type: ignore[arg-type]
+    except TypeError:
+        pass
+    return tuple(_text(value, place) for value in values)
+
+
 def _path(value: object, place: str) -> str:
-    text = _text(value, place)
-    if not text or text.startswith("/") or any(p in ("", ".", "..") for p in text.split("/")):
-        raise DefinitionError(
-            f"{place}: {shown(text)} is not a plain relative path",
-            hint="actions name files relative to the workspace root, without `.` and `..`",
-        )
-    return text
+    if isinstance(value, str) and _PLAIN.match(value):
+        return value
+    raise DefinitionError(
+        f"{place}: {shown(_text(value, place))} is not a plain relative path",
+        hint="actions name files relative to the workspace root, without `.` and `..`",
+    )
 
 
 def _derived(value: object, place: str) -> str:

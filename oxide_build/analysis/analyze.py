@@ -59,6 +59,9 @@ class _Analysis:
         self._scan = scan
         self._graph = GraphBuilder()
         self._prepared: dict[str, Mapping[str, Any]] = {}
+        # By object, which `_seen` keeps alive: hashing its trees for each target and arch adds up.
+        self._ids: dict[int, str] = {}
+        self._seen: list[Toolchain] = []
         self._results: dict[tuple[Label, str], RuleResult] = {}
 
     def run(
@@ -195,7 +198,10 @@ class _Analysis:
 
     def _toolchain(self, kind: str, request: ArchRequest | None) -> Mapping[str, Any]:
         toolchain = self._toolchain_for(kind, request)
-        name = toolchain_id(toolchain)
+        name = self._ids.get(id(toolchain))
+        if name is None:
+            name = self._ids[id(toolchain)] = toolchain_id(toolchain)
+            self._seen.append(toolchain)
         if name not in self._prepared:
             file = self._rules.toolchains[kind]
             place = f"{file.module_id}: toolchain `{kind}`"

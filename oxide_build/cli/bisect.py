@@ -14,7 +14,7 @@ from oxide_build.cli.messages import say
 from oxide_build.cli.options import split
 
 if TYPE_CHECKING:
-    from oxide_build.cli.session import Request
+    from oxide_build.cli.request import Request
     from oxide_build.resolution.bisect import Verdict
 
 _HELP = """Find the first nightly between two dates with which LABEL loses a property.
@@ -59,7 +59,7 @@ def command(
     entry: str | None,
     as_json: bool,
 ) -> int:
-    from oxide_build.cli.session import Request
+    from oxide_build.cli.request import Request
     from oxide_build.resolution.bisect import Verdict, bisect, nights
 
     dates = nights(good.date(), bad.date())
@@ -106,9 +106,9 @@ def _try(request: Request, wanted: _Property) -> tuple[Verdict, str]:
     fetching = FetchProgress()
     try:
         session = open_session(Path.cwd(), request, fetching)
-        graph = session.analyse()
-        with session.build_tools() as tools:
-            report = build(graph, tools, BuildProgress(StatusLine(), quiet=True))
+        prepared = session.prepare()
+        with prepared.build_tools() as tools:
+            report = build(prepared.graph, tools, BuildProgress(StatusLine(), quiet=True))
     except ToolchainError as error:
         return Verdict.SKIPPED, error.message.splitlines()[-1].strip()
     finally:

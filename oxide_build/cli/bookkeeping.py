@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from oxide_build.cli.cache_limits import limits_of
-from oxide_build.cli.session import Session, workspace_id
+from oxide_build.cli.cache_limits import max_bytes
+from oxide_build.cli.prepared import Prepared, workspace_id
 from oxide_build.execution.event_log import EventLog
 from oxide_build.execution.report import BuildReporter
-from oxide_build.store.gc import GcReport, add_size, collect_garbage
+from oxide_build.store.size import add_size
+
+if TYPE_CHECKING:
+    from oxide_build.store.gc import GcReport
 
 
-def event_log(session: Session, reporter: BuildReporter) -> EventLog:
+def event_log(prepared: Prepared, reporter: BuildReporter) -> EventLog:
     """The log of the build that begins now; it hears what `reporter` hears."""
-    request = session.request
-    asked = {
-        "patterns": list(request.patterns),
-        "archs": list(request.archs),
-        "configs": list(request.configs),
-        "rust": request.rust,
-        "cuda": request.cuda,
-        "workspace": session.workspace.root,
-    }
-    name = workspace_id(Path(session.workspace.root))
-    return EventLog(session.folders.cache, name, asked, reporter)
+    name = workspace_id(prepared.root)
+    return EventLog(prepared.folders.cache, name, prepared.asked, reporter)
 
 
-def keep_cache_small(session: Session) -> GcReport | None:
-    """Collect garbage if what the builds of this session added made the cache too large."""
-    limits = limits_of(session.workspace.cache)
-    if add_size(session.folders.cache, sum(session.added_bytes)) <= limits.max_bytes:
+def keep_cache_small(prepared: Prepared) -> GcReport | None:
+    """Collect garbage if what the build added made the cache too large."""
+    limit = max_bytes(prepared.cache)
+    if add_size(prepared.folders.cache, sum(prepared.added_bytes)) <= limit:
         return None
-    return collect_garbage(session.folders.cache, limits)
+    from oxide_build.store.gc import Limits, collect_garbage
+
+    limits = Limits(max_bytes=limit, max_age_days=prepared.cache.max_age_days)
+    return collect_garbage(prepared.folders.cache, limits)

@@ -12,7 +12,8 @@ from oxide_build.cli.messages import say
 from oxide_build.cli.options import graph_options, split
 
 if TYPE_CHECKING:
-    from oxide_build.cli.session import Session
+    from oxide_build.cli.prepared import Prepared
+    from oxide_build.cli.ready import Ready
     from oxide_build.execution.report import BuildReport, BuildReporter
 
 _MARK = "SECONDS"
@@ -62,14 +63,10 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    from oxide_build.cli.bookkeeping import keep_cache_small
-    from oxide_build.cli.folders import Folders
-    from oxide_build.cli.progress import BuildProgress, FetchProgress, StatusLine, size
-    from oxide_build.cli.session import Request, open_session
-    from oxide_build.cli.snapshots import Surroundings, take_snapshot
-    from oxide_build.cli.summary import as_record, summary, trace
-    from oxide_build.execution.build import check
+    from oxide_build.cli.request import Request
 
+    # The whole command line: `oxide -C FOLDER build` is another request.
+    argv, start = list(click.get_current_context().find_root().obj), Path.cwd()
     request = Request(
         patterns=patterns or ("...",),
         archs=split(archs),
@@ -80,49 +77,61 @@ def command(
         jobs=jobs or 0,
         keep_going=keep_going,
     )
-    line, fetching = StatusLine(), FetchProgress()
-    around = Surroundings(Folders.find().store)
-    session = open_session(Path.cwd(), request, fetching)
     if dry_run:
-        from oxide_build.cli.dry_run import dry_run as show
+        from oxide_build.cli.dry_run import show
 
-        return show(session, as_json=as_json)
+        return show(start, request, as_json=as_json)
+    from oxide_build.cli.ready import get_ready
+
+    ready = get_ready(argv, start, request)
+    return _build(ready, argv, start, profile=profile, as_json=as_json, quiet=quiet)
+
+
+def _build(
+    ready: Ready, argv: list[str], start: Path, *, profile: str | None, as_json: bool, quiet: bool
+) -> int:
+    """Build, and say what came of it."""
+    from oxide_build.cli.bookkeeping import keep_cache_small
+    from oxide_build.cli.progress import BuildProgress, StatusLine, size
+    from oxide_build.cli.snapshots import take_snapshot
+    from oxide_build.cli.summary import as_record, summary, trace
+    from oxide_build.execution.build import check
+
+    prepared, line = ready.prepared, StatusLine()
     try:
-        report = _logged(session, BuildProgress(line, quiet=quiet))
+        report = _logged(prepared, BuildProgress(line, quiet=quiet))
     finally:
         line.clear()
-        fetching.close()
     if profile is not None:
         Path(profile).write_text(json.dumps(trace(report)), encoding="utf-8")
     if as_json:
-        click.echo(json.dumps(as_record(report, session.toolchains.used()), indent=2))
+        click.echo(json.dumps(as_record(report, prepared.toolchains), indent=2))
     if not quiet:
         for text in summary(report):
             say(text)
-    collected = keep_cache_small(session)
+    collected = keep_cache_small(prepared)
     if collected is not None and not quiet:
         freed = size(collected.freed_bytes)
         say(f"the cache was too large: {freed} removed, {size(collected.left_bytes)} left")
     check(report)
-    out, err = _said(report.again(), session, as_json=as_json, quiet=quiet)
-    # The whole command line: `oxide -C FOLDER build` is another request.
-    argv = list(click.get_current_context().find_root().obj)
-    take_snapshot(argv, Path.cwd(), session, around, out, err)
+    defined = ready.definitions()
+    if defined is not None:
+        out, err = _said(report.again(), prepared, as_json=as_json, quiet=quiet)
+        take_snapshot(argv, start, prepared, defined, out, err)
     return 0
 
 
-def _logged(session: Session, reporter: BuildReporter) -> BuildReport:
+def _logged(prepared: Prepared, reporter: BuildReporter) -> BuildReport:
     """Build with the log that is always kept."""
     from oxide_build.cli.bookkeeping import event_log
     from oxide_build.errors import OxideError
     from oxide_build.execution.build import build
 
-    log = event_log(session, reporter)
+    log = event_log(prepared, reporter)
     ending = "interrupted"
     try:
-        graph = session.analyse()
-        with session.build_tools() as tools:
-            report = build(graph, tools, log)
+        with prepared.build_tools() as tools:
+            report = build(prepared.graph, tools, log)
         ending = "failed" if report.failures else "ok"
         return report
     except OxideError:
@@ -132,7 +141,9 @@ def _logged(session: Session, reporter: BuildReporter) -> BuildReport:
         log.end(ending)
 
 
-def _said(report: BuildReport, session: Session, *, as_json: bool, quiet: bool) -> tuple[str, str]:
+def _said(
+    report: BuildReport, prepared: Prepared, *, as_json: bool, quiet: bool
+) -> tuple[str, str]:
     """What this command prints of `report`, with a mark in the place of its seconds."""
     from oxide_build.cli.progress import outcome_lines
     from oxide_build.cli.summary import as_record, summary
@@ -143,6 +154,6 @@ def _said(report: BuildReport, session: Session, *, as_json: bool, quiet: bool) 
         lines += summary(report, seconds=SECONDS)
     out = ""
     if as_json:
-        record = {**as_record(report, session.toolchains.used()), "wall_s": _MARK}
+        record = {**as_record(report, prepared.toolchains), "wall_s": _MARK}
         out = json.dumps(record, indent=2).replace(f'"{_MARK}"', SECONDS) + "\n"
     return out, "".join(f"{line}\n" for line in lines)

@@ -198,13 +198,14 @@ def hit_rates(cache: Path) -> dict[str, tuple[int, int]]:
 
 def _limits() -> Limits:
     """Those of the workspace here, or the usual ones; `OXIDE_CACHE_MAX_SIZE` before either."""
-    from oxide_build.cli.cache_limits import limits_of
+    from oxide_build.cli.cache_limits import max_bytes
     from oxide_build.errors import UsageError
     from oxide_build.load.workspace_file import find_workspace, load_workspace
     from oxide_build.model.workspace import CacheSettings
+    from oxide_build.store.gc import Limits
 
     try:
         settings = load_workspace(find_workspace(Path.cwd())).cache
     except UsageError:
         settings = CacheSettings()
-    return limits_of(settings)
+    return Limits(max_bytes=max_bytes(settings), max_age_days=settings.max_age_days)

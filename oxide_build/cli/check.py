@@ -147,7 +147,7 @@ def _prove_targets(
 ) -> int:
     """Build the targets, then assemble every PTX of theirs with the oldest assembler."""
     from oxide_build.cli.prove import built_ptx
-    from oxide_build.cli.session import Request
+    from oxide_build.cli.request import Request
     from oxide_build.cli.toolchains import load_facts
     from oxide_build.errors import ToolchainError
 

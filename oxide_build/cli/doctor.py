@@ -14,7 +14,7 @@ from oxide_build.cli.options import graph_options, split
 
 if TYPE_CHECKING:
     from oxide_build.cli.findings import Finding
-    from oxide_build.cli.session import Request
+    from oxide_build.cli.request import Request
 
 _HELP = """Look at the machine and the workspace, and say what is missing and how to have it.
 
@@ -47,7 +47,7 @@ def command(
     from oxide_build.cli import inventory_checks, machine_checks
     from oxide_build.cli.findings import as_record, lines, worst
     from oxide_build.cli.folders import Folders
-    from oxide_build.cli.session import Request
+    from oxide_build.cli.request import Request
     from oxide_build.cli.toolchains import load_facts
     from oxide_build.device.gpus import inspect_driver
     from oxide_build.errors import ToolchainError

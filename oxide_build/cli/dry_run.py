@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 
-from oxide_build.cli.progress import action_name
+from oxide_build.cli.progress import FetchProgress, action_name
+from oxide_build.cli.request import Request
+from oxide_build.cli.session import open_session
 from oxide_build.cli.why import reason_record
 from oxide_build.execution.prospect import Prospect, prospects, why_now
-
-if TYPE_CHECKING:
-    from oxide_build.cli.session import Session
 
 _WORDS = {"hit": "in the cache", "run": "would run", "open": "may run"}
 
 
-def dry_run(session: Session, *, as_json: bool) -> int:
+def show(start: Path, request: Request, *, as_json: bool) -> int:
     """Print each action that is not in the cache with the first reason, and the counts."""
-    graph = session.analyse()
-    with session.build_tools() as tools:
+    session = open_session(start, request, FetchProgress())
+    prepared = session.prepare()
+    graph = prepared.graph
+    with prepared.build_tools() as tools:
         found = prospects(graph, tools)
         reasons = {
             index: why_now(index, found, graph, tools)

@@ -32,7 +32,8 @@ def update_command(offline: bool) -> int:
 
 def _lock(*, keep: bool, check: bool, offline: bool) -> int:
     from oxide_build.cli.progress import FetchProgress
-    from oxide_build.cli.session import Request, open_session
+    from oxide_build.cli.request import Request
+    from oxide_build.cli.session import open_session
     from oxide_build.cli.toolchain_source import host
     from oxide_build.cli.toolchains import read_lock
     from oxide_build.errors import OxideError, ToolchainError

@@ -36,7 +36,7 @@ _SHOWN = 20
 @click.option("--json", "as_json", is_flag=True, help="Print the events, a line of JSON each.")
 def command(last: int, listed: bool, failed: bool, as_json: bool) -> int:
     from oxide_build.cli.folders import Folders
-    from oxide_build.cli.session import workspace_id
+    from oxide_build.cli.prepared import workspace_id
     from oxide_build.execution.event_log import read_logs
     from oxide_build.load.workspace_file import find_workspace
 

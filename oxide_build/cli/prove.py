@@ -10,7 +10,8 @@ from pathlib import Path
 
 from oxide_build.cli.folders import Folders
 from oxide_build.cli.progress import BuildProgress, FetchProgress, StatusLine
-from oxide_build.cli.session import Request, open_session
+from oxide_build.cli.request import Request
+from oxide_build.cli.session import open_session
 from oxide_build.cli.toolchains import Toolchains
 from oxide_build.devicecode.ptx import read_ptx
 from oxide_build.execution.build import build, check
@@ -85,9 +86,9 @@ def built_ptx(request: Request) -> dict[str, str]:
     line, fetching = StatusLine(), FetchProgress()
     session = open_session(Path.cwd(), request, fetching)
     try:
-        graph = session.analyse()
-        with session.build_tools() as tools:
-            report = build(graph, tools, BuildProgress(line))
+        prepared = session.prepare()
+        with prepared.build_tools() as tools:
+            report = build(prepared.graph, tools, BuildProgress(line))
     finally:
         line.clear()
         fetching.close()

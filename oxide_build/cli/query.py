@@ -54,7 +54,8 @@ def command(
     output: str,
 ) -> int:
     from oxide_build.cli.progress import FetchProgress
-    from oxide_build.cli.session import Request, open_session
+    from oxide_build.cli.request import Request
+    from oxide_build.cli.session import open_session
 
     function, universe, wanted = _read(expression)
     request = Request(

@@ -41,7 +41,8 @@ Examples:
 def command(patterns: tuple[str, ...], archs: tuple[str, ...], as_json: bool) -> int:
     from oxide_build.cli.options import split
     from oxide_build.cli.progress import FetchProgress, action_name
-    from oxide_build.cli.session import Request, open_session
+    from oxide_build.cli.request import Request
+    from oxide_build.cli.session import open_session
     from oxide_build.errors import ActionFailed
     from oxide_build.execution.reproduce import Mismatch, compare
 
@@ -89,7 +90,7 @@ def command(patterns: tuple[str, ...], archs: tuple[str, ...], as_json: bool) ->
 
 def _attempt(session: Session, graph: ActionGraph, base: Path, number: int) -> Attempt:
     """Copy what the targets need below `base`, and build it there."""
-    from oxide_build.cli.session import workspace_id
+    from oxide_build.cli.prepared import workspace_id
     from oxide_build.errors import ActionFailed
     from oxide_build.execution.reproduce import Attempt
     from oxide_build.host.process import ProcessGroup
@@ -127,7 +128,6 @@ def _attempt(session: Session, graph: ActionGraph, base: Path, number: int) -> A
             f'umask {umask}; exec "$@"',
             "sh",
             *argv,
-            "--",
             *session.request.patterns,
         ],
         cwd=root / relative,

@@ -68,7 +68,8 @@ def command(
     as_json: bool,
 ) -> int:
     from oxide_build.cli.progress import FetchProgress
-    from oxide_build.cli.session import Request, open_session
+    from oxide_build.cli.request import Request
+    from oxide_build.cli.session import open_session
     from oxide_build.errors import ToolchainError
     from oxide_build.resolution.resolver import Choice
 

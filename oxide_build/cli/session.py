@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 from collections.abc import Iterator, Sequence
@@ -15,10 +14,10 @@ from oxide_build.analysis.analyze import analyze, toolchain_id
 from oxide_build.analysis.configure import configure
 from oxide_build.analysis.rule_set import RuleSet
 from oxide_build.cli.folders import Folders
-from oxide_build.cli.messages import say
-from oxide_build.cli.output_requests import output_record
+from oxide_build.cli.prepared import Prepared, UsedToolchain, file_states
+from oxide_build.cli.request import Request
 from oxide_build.cli.rule_files import builtin_rule_files, rule_reader
-from oxide_build.cli.toolchains import Toolchains, load_facts, read_lock
+from oxide_build.cli.toolchains import Toolchains, read_lock
 from oxide_build.device.gpus import native_arch
 from oxide_build.errors import (
     ActionFailed,
@@ -28,13 +27,9 @@ from oxide_build.errors import (
     UsageError,
 )
 from oxide_build.execution.output_tree import OutputTree
-from oxide_build.execution.runner import LocalRunner
-from oxide_build.execution.sandbox import Sandbox
 from oxide_build.execution.steps import steps_digest
-from oxide_build.execution.tool_watch import ToolWatch
-from oxide_build.execution.tools import BuildTools
 from oxide_build.host.process import ProcessGroup
-from oxide_build.load.files import WorkspaceFiles
+from oxide_build.load.files import BUILD_FILE, WorkspaceFiles
 from oxide_build.load.graph import TargetGraph, load_graph
 from oxide_build.load.workspace_file import find_workspace, read_workspace
 from oxide_build.model.arch import ArchRequest
@@ -42,39 +37,12 @@ from oxide_build.model.digest import Digest
 from oxide_build.model.label import Pattern
 from oxide_build.model.target import Target
 from oxide_build.model.workspace import Workspace
-from oxide_build.provision.file_state import Notebook
 from oxide_build.provision.reporter import FetchReporter
-from oxide_build.provision.tool_store import ToolStore
 from oxide_build.resolution.archs import expand_archs, with_min_ptx
 from oxide_build.resolution.lock import Lock
 from oxide_build.store.blobs import BlobStore
 from oxide_build.store.file_states import FileStates
-from oxide_build.store.history import History
 from oxide_build.store.keys import KeyContext
-from oxide_build.store.results import ResultStore
-from oxide_build.store.shared import SharedCache
-from oxide_build.store.uses import Uses
-
-
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """What the command line asks for.
-
-    `archs` (spellings) replace those of the targets; `rust`, `cuda` and `min_driver` replace what
-    `oxide.toml` requires. Who asks for another `rust` or `cuda` is not held to `oxide.lock`; `lock`
-    is for who writes that file: it replaces what is read, and what it does not name may be added.
-    """
-
-    patterns: tuple[str, ...]
-    archs: tuple[str, ...] = ()
-    configs: tuple[str, ...] = ()
-    rust: str | None = None
-    cuda: str | None = None
-    min_driver: str | None = None
-    offline: bool = False
-    jobs: int = 0
-    keep_going: bool = False
-    lock: Lock | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +58,9 @@ class Session:
     processes: ProcessGroup
     toolchains: Toolchains
     states: FileStates = field(compare=False)
-    added_bytes: list[int] = field(default_factory=list, compare=False)
+    scanned: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = field(
+        default_factory=dict, compare=False
+    )
 
     def analyse(self) -> ActionGraph:
         """The actions behind the requested targets; resolves toolchains, and may fetch them."""
@@ -108,58 +78,56 @@ class Session:
             self._scan,
         )
 
-    @contextmanager
-    def build_tools(self) -> Iterator[BuildTools]:
-        """What a build works with, after `analyse`."""
-        blobs = BlobStore(self.folders.cache)
-        shared = os.environ.get("OXIDE_SHARED_CACHE") or self.workspace.cache.shared
-        second = SharedCache(Path(shared)) if shared else None
-        results = ResultStore(self.folders.cache)
-        sandbox = Sandbox(self.folders.cache / "tmp", self.files, blobs)
-        root = Path(self.workspace.root)
-        trees = {
-            (toolchain_id(toolchain), name): tree
-            for toolchain in self.toolchains.used()
-            for name, tree in toolchain.trees.items()
-        }
-        try:
-            yield BuildTools(
-                files=self.files,
-                states=self.states,
-                blobs=blobs,
-                results=results,
-                sandbox=sandbox,
-                runner=LocalRunner(self.processes),
-                watch=ToolWatch(trees, Notebook(ToolStore(self.folders.store).state)),
-                tree=OutputTree(root, blobs, self.states),
-                record=output_record(
-                    self.request.archs, self.request.configs, self.files, self.graph
-                ),
-                context=KeyContext(
-                    platform=f"{platform.system()}-{platform.machine()}".lower(),
-                    steps=steps_digest(),
-                    trees=trees,
-                ),
-                shared=second,
-                uses=Uses(self.folders.cache, workspace_id(root)),
-                history=History(self.folders.cache, workspace_id(root)),
-                names={
-                    (toolchain_id(toolchain), name): f"{toolchain.kind} {toolchain.version}"
-                    for toolchain in self.toolchains.used()
-                    for name in toolchain.trees
+    def prepare(self) -> Prepared:
+        """The build, ready to run: analyses, and so may fetch toolchains."""
+        graph = self.analyse()
+        used = self.toolchains.used()
+        return Prepared(
+            files=self.files,
+            states=self.states,
+            folders=self.folders,
+            graph=graph,
+            context=KeyContext(
+                platform=f"{platform.system()}-{platform.machine()}".lower(),
+                steps=steps_digest(),
+                trees={
+                    (toolchain_id(toolchain), name): tree
+                    for toolchain in used
+                    for name, tree in toolchain.trees.items()
                 },
-                messages=lambda: load_facts().messages,
-                jobs=self.request.jobs or os.cpu_count() or 1,
-                keep_going=self.request.keep_going,
-            )
-        finally:
-            sandbox.close()
-            results.close()
-            if second is not None:
-                second.close()
-                if second.complaint:
-                    say(f"{second.complaint}; what it may have is built instead")
-            self.added_bytes.append(blobs.added_bytes)
+            ),
+            names={
+                (toolchain_id(toolchain), name): f"{toolchain.kind} {toolchain.version}"
+                for toolchain in used
+                for name in toolchain.trees
+            },
+            toolchains=tuple(
+                UsedToolchain(kind=each.kind, version=each.version, provider=each.provider)
+                for each in used
+            ),
+            cache=self.workspace.cache,
+            asked={
+                "patterns": list(self.request.patterns),
+                "archs": list(self.request.archs),
+                "configs": list(self.request.configs),
+                "rust": self.request.rust,
+                "cuda": self.request.cuda,
+                "workspace": self.workspace.root,
+            },
+            gone=self._gone,
+            choice=self.request.choice,
+            jobs=self.request.jobs or os.cpu_count() or 1,
+            keep_going=self.request.keep_going,
+            processes=self.processes,
+        )
+
+    def _gone(self, text: str) -> bool:
+        """Whether a label of an earlier build is no target any more, as far as this one knows."""
+        package, _, name = text.removeprefix("//").partition(":")
+        names = self.graph.packages.get(package)
+        if names is not None:
+            return name not in names
+        return not self.files.exists(f"{package}/{BUILD_FILE}" if package else BUILD_FILE)
 
     def own_archs(self, target: Target) -> tuple[ArchRequest, ...]:
         """The archs of a target whose rule builds for a list of its own; chooses their toolchains.
@@ -202,7 +170,9 @@ class Session:
             raise ActionFailed(
                 f"`{path}` changed while the build was running", hint="run the build again"
             )
-        return tuple(word for word in words if word.encode() in data)
+        there = tuple(word for word in words if word.encode() in data)
+        self.scanned[path] = (words, there)
+        return there
 
 
 def open_session(start: Path, request: Request, reporter: FetchReporter) -> Session:
@@ -248,7 +218,7 @@ def open_session(start: Path, request: Request, reporter: FetchReporter) -> Sess
             offline=request.offline,
             reporter=reporter,
         ),
-        states=_file_states(root, folders),
+        states=file_states(root, folders),
     )
 
 
@@ -262,17 +232,8 @@ def clean_outputs(start: Path) -> bool:
     """Remove `oxide-out` of the workspace around `start`; returns whether there was one."""
     root = find_workspace(start)
     folders = Folders.find()
-    tree = OutputTree(root, BlobStore(folders.cache), _file_states(root, folders))
+    tree = OutputTree(root, BlobStore(folders.cache), file_states(root, folders))
     return tree.clean()
-
-
-def _file_states(root: Path, folders: Folders) -> FileStates:
-    return FileStates(root, folders.cache / "file-states-v1" / f"{workspace_id(root)}.msgpack")
-
-
-def workspace_id(root: Path) -> str:
-    """A short name for a workspace in the cache, by its folder."""
-    return hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def _with_config_archs(workspace: Workspace, names: Sequence[str]) -> Workspace:

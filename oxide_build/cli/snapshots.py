@@ -1,141 +1,42 @@
-"""Taking a snapshot of a build that had nothing left to do."""
+"""Taking a snapshot of a build that has nothing left to do."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
-from oxide_build.cli.session import Session
-from oxide_build.content import content_root
+from oxide_build.cli.prepared import Prepared
 from oxide_build.errors import InfrastructureError
-from oxide_build.host.clock import settled
 from oxide_build.host.files import write_atomic
 from oxide_build.host.terminal import without_colour
-from oxide_build.provision.file_state import Notebook
-from oxide_build.provision.surroundings import surroundings
-from oxide_build.provision.tool_store import ToolStore
-from oxide_build.provision.trees import tree_states
 from oxide_build.snapshot.request import request_text, snapshot_path
 from oxide_build.snapshot.snapshot import State, encode
 
-# What it must have found at the time of this command to be worth keeping.
-_NATIVE = "native"
-
-
-class Surroundings:
-    """What decides which tools are found and what they do, as it was when the command began."""
-
-    def __init__(self, store: Path) -> None:
-        self._began_ns = time.time_ns()
-        self._store = store
-        self._folders = {path: _state(path) for path in self._paths()}
-
-    def states(self, session: Session) -> dict[str, State] | None:
-        """States of the tool's own files, of its surroundings, and of the toolchains in use.
-
-        None if something changed since, or too shortly before to tell.
-        """
-        found: dict[str, State] = {}
-        for path in self._paths():
-            before, now = self._folders.get(path), _state(path)
-            if before != now or (now is not None and not self._old(now[0])):
-                return None
-            if now is not None:
-                found[path] = now
-        for file in _own_files():
-            state = _state(file)
-            if state is None or not self._old(state[1]):
-                return None
-            found[file] = state
-        notebook = Notebook(ToolStore(self._store).state)
-        for toolchain in session.toolchains.used():
-            for tree in toolchain.trees.values():
-                states = tree_states(tree, notebook)
-                if states is None:
-                    return None
-                found.update((path, _numbers(state)) for path, state in states.items())
-        return found
-
-    def _old(self, changed_ns: int) -> bool:
-        return settled(changed_ns, self._began_ns)
-
-    def _paths(self) -> Iterator[str]:
-        """Those that exist, and for the others the nearest folder above that does."""
-        for path in dict.fromkeys(surroundings(os.environ, self._store)):
-            place = os.path.abspath(path)
-            while not os.path.exists(place):
-                place = os.path.dirname(place)
-            yield place
-
 
 def take_snapshot(
-    argv: list[str], start: Path, session: Session, around: Surroundings, out: str, err: str
+    argv: list[str],
+    start: Path,
+    prepared: Prepared,
+    defined: dict[str, State],
+    out: str,
+    err: str,
 ) -> bool:
     """Keep what the next call of `argv` would print if nothing changes; returns whether it did.
 
-    `out` and `err` are those of a build whose actions are all hits. Costs a few stats for each
-    file that is not the workspace's; a snapshot that cannot be taken or kept is no failure.
+    `out` and `err` are those of a build whose actions are all hits, `defined` the states of what
+    defines it. A snapshot that cannot be taken or kept is no failure.
     """
-    root = session.workspace.root
-    request = request_text(argv, root, os.path.realpath(start))
-    if request is None or _asks_for_native(session):
-        return False
-    own = around.states(session)
-    files = session.states.used()
-    folders = _seen(session)
-    if own is None or files is None or folders is None:
+    request = request_text(argv, str(prepared.root), os.path.realpath(start))
+    files = prepared.states.used()
+    if request is None or files is None:
         return False
     texts = (out, without_colour(err), err)
-    states = {**folders, **files, **own}
-    data = encode(request, time.time_ns(), texts, sorted(states.items()))
+    data = encode(request, time.time_ns(), texts, sorted({**defined, **files}.items()))
     if data is None:
         return False
     with contextlib.suppress(InfrastructureError):
         write_atomic(Path(snapshot_path(request)), data, mode=0o600)
         return True
     return False
-
-
-def _seen(session: Session) -> dict[str, State] | None:
-    """What the loader looked at in the workspace."""
-    found: dict[str, State] = {}
-    for path, (state, seen_ns) in session.files.seen.items():
-        folder = (state.st_mode & 0o170000) == 0o040000
-        if not settled(state.st_mtime_ns if folder else state.st_ctime_ns, seen_ns):
-            return None
-        found[path or "."] = _numbers(state)
-    return found
-
-
-def _asks_for_native(session: Session) -> bool:
-    # Which arch it means is the driver's to say, and no file tells when that changes.
-    archs = [session.request.archs, *(t.archs for t in session.graph.targets.values())]
-    return any(_NATIVE in each for each in archs)
-
-
-def _own_files() -> Iterator[str]:
-    """The tool's own code and data: another version may do another thing."""
-    roots = [Path(__file__).resolve().parent.parent]
-    roots += [content_root(name) for name in ("rules", "toolchains", "cache")]
-    for root in roots:
-        for folder, folders, names in os.walk(root):
-            folders[:] = [name for name in folders if name != "__pycache__"]
-            yield from (
-                f"{folder}/{name}" for name in names if name.endswith((".py", ".bzl", ".toml"))
-            )
-    yield sys.executable
-
-
-def _state(path: str) -> State | None:
-    try:
-        return _numbers(os.stat(path))
-    except OSError:
-        return None
-
-
-def _numbers(state: os.stat_result) -> State:
-    return state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino

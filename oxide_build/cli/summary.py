@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from oxide_build.cli.prepared import UsedToolchain
 from oxide_build.cli.progress import action_name
 from oxide_build.execution.report import BuildReport
 from oxide_build.model.action import OUTPUT_ROOT
-from oxide_build.model.toolchain import Toolchain
 
 # How many targets are listed one by one.
 _LISTED = 12
@@ -46,7 +46,7 @@ def counts(report: BuildReport, seconds: str) -> str:
     )
 
 
-def as_record(report: BuildReport, toolchains: Sequence[Toolchain]) -> dict[str, Any]:
+def as_record(report: BuildReport, toolchains: Sequence[UsedToolchain]) -> dict[str, Any]:
     """The build for programs; `schema` changes when a field changes its meaning."""
     return {
         "schema": 1,

@@ -41,7 +41,8 @@ def command(
     as_json: bool,
 ) -> int:
     from oxide_build.cli.progress import FetchProgress, action_name
-    from oxide_build.cli.session import Request, open_session
+    from oxide_build.cli.request import Request
+    from oxide_build.cli.session import open_session
     from oxide_build.execution.prospect import lines, prospects, why_now, why_then
 
     request = Request(
@@ -53,9 +54,10 @@ def command(
         offline=offline,
     )
     session = open_session(Path.cwd(), request, FetchProgress())
-    graph = session.analyse()
+    prepared = session.prepare()
+    graph = prepared.graph
     records: list[dict[str, Any]] = []
-    with session.build_tools() as tools:
+    with prepared.build_tools() as tools:
         found = prospects(graph, tools)
         for index, prospect in found.items():
             action = prospect.action

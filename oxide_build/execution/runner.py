@@ -10,7 +10,6 @@ from pathlib import Path
 
 from oxide_build.errors import ActionFailed, InfrastructureError
 from oxide_build.execution.sandbox import CACHE_HINT
-from oxide_build.execution.steps import run_step
 from oxide_build.host.process import ProcessGroup
 from oxide_build.model.action import Action, Command
 
@@ -48,6 +47,9 @@ class LocalRunner:
         for command in action.commands:
             try:
                 if command.argv[0].startswith("@"):
+                    # Imported late: a build whose actions are hits needs none of the steps.
+                    from oxide_build.execution.steps import run_step
+
                     text = run_step(folder, command.argv, action)
                 else:
                     text, failure = self._tool(action, command, folder)

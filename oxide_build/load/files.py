@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 import time
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,12 +49,14 @@ class WorkspaceFiles:
     `InfrastructureError`.
 
     `seen` has what was looked at, before it was looked at, and when (ns): the files that were read
-    and the folders whose names mattered. It is for who wants to know later whether all is the same.
+    and the folders whose names mattered, for those the names themselves are in `names`. It is for
+    who wants to know later whether all is the same.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = Path(os.path.realpath(root))
         self.seen: dict[str, tuple[os.stat_result, int]] = {}
+        self.names: dict[str, int] = {}
 
     def read(self, path: str, *, limit_bytes: int | None = SIZE_LIMIT_BYTES) -> bytes:
         """The content of a regular file; a larger one than `limit_bytes` is not read."""
@@ -144,7 +147,9 @@ class WorkspaceFiles:
         """Note the state of the folder at `path`, or of the nearest one above that exists."""
         while path not in self.seen:
             try:
-                self.seen[path] = (os.stat(self.root / path), time.time_ns())
+                state = os.stat(self.root / path)
+                self.names[path] = folder_names(str(self.root / path))
+                self.seen[path] = (state, time.time_ns())
             except OSError:
                 if not path:
                     return
@@ -185,6 +190,18 @@ class WorkspaceFiles:
                 hint="copy what it points to into the workspace; nothing outside is read",
             )
         return real
+
+
+def folder_names(path: str) -> int:
+    """A check sum of what a folder holds, as far as it can matter: hidden names and the output
+    folder cannot. Raises `OSError`."""
+    with os.scandir(path) as entries:
+        found = sorted(
+            f"{_sort_of(entry)} {entry.name}"
+            for entry in entries
+            if not entry.name.startswith(".") and entry.name != OUTPUT_ROOT
+        )
+    return zlib.crc32("\0".join(found).encode("utf-8", "surrogateescape"))
 
 
 def parents(path: str) -> Iterator[str]:

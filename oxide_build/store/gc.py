@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from oxide_build.errors import InfrastructureError
-from oxide_build.host.files import write_atomic
 from oxide_build.store.blobs import blob_files
 from oxide_build.store.inventory import Inventory, take_inventory
 from oxide_build.store.results import ResultStore
+from oxide_build.store.size import set_size
 from oxide_build.store.uses import last_uses
 
 # What was made or used so recently is kept: a build that runs may be relying on it.
@@ -20,7 +18,6 @@ GRACE_S = 3600.0
 _DAY_S = 86_400.0
 # A full cache is brought down to this share, so that the next build does not collect again.
 _TARGET = 0.9
-_SIZE_FILE = "size-v1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +85,7 @@ def _collect(cache: Path, limits: Limits, now: float, *, dry_run: bool, grace_s:
     if not dry_run:
         _forget_uses(cache, now - limits.max_age_days * _DAY_S)
         _remove_halves(cache, now - grace_s)
-        write_atomic(cache / _SIZE_FILE, b"%d" % left)
+        set_size(cache, left)
     return GcReport(results=len(gone), blobs=removed, freed_bytes=freed, left_bytes=left)
 
 
@@ -131,20 +128,3 @@ def _remove_halves(cache: Path, oldest: float) -> None:
         with contextlib.suppress(OSError):
             if path.stat().st_mtime < oldest:
                 path.unlink()
-
-
-def add_size(cache: Path, added_bytes: int) -> int:
-    """Count what a build added; returns the size, as far as it is known without looking.
-
-    Two builds at once may lose one another's bytes; each collection counts anew.
-    """
-    path = cache / _SIZE_FILE
-    try:
-        known = int(path.read_bytes())
-    except (OSError, ValueError):
-        known = sum(os.stat(file).st_size for file in blob_files(cache)) - added_bytes
-    total = max(0, known + added_bytes)
-    if added_bytes or not path.exists():
-        with contextlib.suppress(InfrastructureError):
-            write_atomic(path, b"%d" % total)
-    return total

@@ -12,7 +12,8 @@ from pathlib import Path
 import msgspec
 
 from oxide_build.store.blobs import blob_files
-from oxide_build.store.results import ActionResult, database
+from oxide_build.store.index import database
+from oxide_build.store.results import ActionResult
 from oxide_build.store.uses import KEY_BYTES, last_uses
 
 

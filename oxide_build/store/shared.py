@@ -13,7 +13,8 @@ import msgspec
 from oxide_build.host.files import scratch_folder
 from oxide_build.store.blobs import BlobStore
 from oxide_build.store.hashing import hash_file
-from oxide_build.store.results import ActionResult, ResultStore, database
+from oxide_build.store.index import database
+from oxide_build.store.results import ActionResult, ResultStore
 
 _WORLD_WRITABLE = 0o002
 

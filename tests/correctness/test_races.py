@@ -21,6 +21,7 @@ from oxide_build.host.claims import claim, sweep
 from oxide_build.model.action import Action, Command
 from oxide_build.model.label import Label
 from oxide_build.provision.file_state import Notebook
+from oxide_build.provision.tool_store import ToolStore
 from oxide_build.provision.trees import Part, TreePlan, digest_tree
 from oxide_build.store.blobs import Blob, BlobStore
 from tests.conftest import Space
@@ -195,11 +196,11 @@ def test_a_toolchain_that_changes_while_an_action_runs_is_noticed(tmp_path: Path
     (root / "bin").mkdir(parents=True)
     tool = root / "bin/tool"
     tool.write_text("one")
-    notebook = Notebook(tmp_path / "state")
+    notebook = Notebook(ToolStore(tmp_path).state)
     plan = TreePlan(name="bin", mount="toolchain/x", root=str(root), parts=(Part("bin"),))
     time.sleep(0.05)
     tree = digest_tree(plan, notebook)
-    watch = ToolWatch({("x", "bin"): tree}, notebook)
+    watch = ToolWatch({("x", "bin"): tree}, tmp_path)
     action = Action(
         commands=(Command(argv=("true",)),), inputs=(), outputs=("oxide-out/o",),
         tools=(("x", "bin"),), label=Label("", "a"), stage="s",
@@ -213,7 +214,7 @@ def test_a_toolchain_that_changes_while_an_action_runs_is_noticed(tmp_path: Path
     with pytest.raises(ActionFailed, match="bin/tool` changed while `//:a` ran with it"):
         watch.check(action)
     # One that changed after it was hashed and before anything ran is noticed, too.
-    late = ToolWatch({("x", "bin"): tree}, notebook)
+    late = ToolWatch({("x", "bin"): tree}, tmp_path)
     late.begin(action)
     with pytest.raises(ActionFailed):
         late.check(action)
@@ -267,3 +268,25 @@ def test_a_kernel_that_is_edited_while_it_compiles_is_built_again(
     source.write_text(before)
     rust_ws.build()
     assert "0f40400000" not in rust_ws.read("oxide-out/k/twice.sm_90.ptx").decode()
+
+
+def test_a_process_that_builds_again_and_again_bears_with_others(ws: Space) -> None:
+    """As `oxide watch` does, while somebody builds in another terminal."""
+    ws.write(
+        "BUILD.toml",
+        "\n".join(
+            genrule(f"n{n}", '"s.txt"', "sleep 0.05; cat $(SRC) > $(OUT)") for n in range(20)
+        ),
+    )
+    for number in range(3):
+        ws.write("s.txt", f"{number}\n")
+        ws.build()
+        open_files = [
+            os.path.realpath(f"/proc/self/fd/{each}") for each in os.listdir("/proc/self/fd")
+        ]
+        assert [path for path in open_files if path.startswith(str(ws.cache))] == []
+        ws.write("s.txt", f"other {number}\n")
+        assert start(ws, "build", "//...").wait() == 0
+    ws.write("s.txt", "last\n")
+    assert ws.build().actions["ran"] == 20
+    assert ws.build().actions["ran"] == 0
