@@ -22,12 +22,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--network"):
-        return
-    skip = pytest.mark.skip(reason="needs --network")
-    for item in items:
-        if "network" in item.keywords:
-            item.add_marker(skip)
+    for name in ("network", "slow"):
+        if not config.getoption(f"--{name}"):
+            skip = pytest.mark.skip(reason=f"needs --{name}")
+            for item in items:
+                if name in item.keywords:
+                    item.add_marker(skip)
 
 
 @dataclass(frozen=True, kw_only=True)

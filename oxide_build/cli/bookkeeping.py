@@ -1,4 +1,4 @@
-"""What a build leaves besides outputs: a log, a record of the outputs, a cache within limits."""
+"""What a build leaves besides outputs: a log, a cache within limits."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from oxide_build.cli.cache_limits import max_bytes
 from oxide_build.cli.prepared import Prepared, workspace_id
 from oxide_build.execution.event_log import EventLog
-from oxide_build.execution.output_record import OutputRecord
-from oxide_build.execution.report import BuildReport, BuildReporter
+from oxide_build.execution.report import BuildReporter
 from oxide_build.store.size import add_size
 
 if TYPE_CHECKING:
@@ -19,18 +18,6 @@ def event_log(prepared: Prepared, reporter: BuildReporter) -> EventLog:
     """The log of the build that begins now; it hears what `reporter` hears."""
     name = workspace_id(prepared.root)
     return EventLog(prepared.folders.cache, name, prepared.asked, reporter)
-
-
-def record_outputs(prepared: Prepared, report: BuildReport) -> list[str]:
-    """Remember what the build left in `oxide-out`; returns what it removed there, because no
-    target makes it any more."""
-    built = {
-        str(label): tuple(paths)
-        for label, paths in report.outputs.items()
-        if paths and label in report.complete
-    }
-    record = OutputRecord(prepared.root)
-    return record.update(built, gone=prepared.gone, narrowed=prepared.narrowed)
 
 
 def keep_cache_small(prepared: Prepared) -> GcReport | None:

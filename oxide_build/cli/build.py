@@ -99,7 +99,7 @@ def _build(
 
     prepared, line = ready.prepared, StatusLine()
     try:
-        report, stale = _logged(prepared, BuildProgress(line, quiet=quiet))
+        report = _logged(prepared, BuildProgress(line, quiet=quiet))
     finally:
         line.clear()
     if profile is not None:
@@ -107,8 +107,6 @@ def _build(
     if as_json:
         click.echo(json.dumps(as_record(report, prepared.toolchains), indent=2))
     if not quiet:
-        if stale:
-            say(f"removed {len(stale)} outputs that nothing makes any more, such as {stale[0]}")
         for text in summary(report):
             say(text)
     collected = keep_cache_small(prepared)
@@ -123,9 +121,9 @@ def _build(
     return 0
 
 
-def _logged(prepared: Prepared, reporter: BuildReporter) -> tuple[BuildReport, list[str]]:
-    """Build with the log that is always kept; returns what was removed from `oxide-out`, too."""
-    from oxide_build.cli.bookkeeping import event_log, record_outputs
+def _logged(prepared: Prepared, reporter: BuildReporter) -> BuildReport:
+    """Build with the log that is always kept."""
+    from oxide_build.cli.bookkeeping import event_log
     from oxide_build.errors import OxideError
     from oxide_build.execution.build import build
 
@@ -135,7 +133,7 @@ def _logged(prepared: Prepared, reporter: BuildReporter) -> tuple[BuildReport, l
         with prepared.build_tools() as tools:
             report = build(prepared.graph, tools, log)
         ending = "failed" if report.failures else "ok"
-        return report, record_outputs(prepared, report)
+        return report
     except OxideError:
         ending = "error"
         raise

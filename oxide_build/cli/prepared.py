@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,13 +16,17 @@ from typing import TYPE_CHECKING
 from oxide_build.analysis.actions import ActionGraph
 from oxide_build.cli.folders import Folders
 from oxide_build.cli.messages import say
+from oxide_build.execution.output_record import OutputRecord
 from oxide_build.execution.output_tree import OutputTree
 from oxide_build.execution.runner import LocalRunner
 from oxide_build.execution.sandbox import Sandbox
+from oxide_build.execution.tool_watch import ToolWatch
 from oxide_build.execution.tools import BuildTools
 from oxide_build.host.process import ProcessGroup
 from oxide_build.load.files import WorkspaceFiles
 from oxide_build.model.workspace import CacheSettings
+from oxide_build.provision.file_state import Notebook
+from oxide_build.provision.tool_store import ToolStore
 from oxide_build.store.blobs import BlobStore
 from oxide_build.store.file_states import FileStates
 from oxide_build.store.history import History
@@ -49,8 +53,7 @@ class Prepared:
 
     asked     what was asked for, for the log
     names     what each part of a toolchain is, by the pair that actions name it with
-    gone      whether a label of an earlier build is no target any more
-    narrowed  whether only some outputs of the targets are asked for (`--arch`)
+    record    what builds have put into `oxide-out`
     """
 
     files: WorkspaceFiles
@@ -62,8 +65,7 @@ class Prepared:
     toolchains: tuple[UsedToolchain, ...]
     cache: CacheSettings
     asked: Mapping[str, object]
-    gone: Callable[[str], bool]
-    narrowed: bool
+    record: OutputRecord
     jobs: int
     keep_going: bool
     processes: ProcessGroup = field(default_factory=ProcessGroup)
@@ -78,6 +80,7 @@ class Prepared:
         """What a build works with."""
         cache, workspace = self.folders.cache, workspace_id(self.root)
         blobs, results = BlobStore(cache), ResultStore(cache)
+        sandbox = Sandbox(cache / "tmp", self.files, blobs)
         place = os.environ.get("OXIDE_SHARED_CACHE") or self.cache.shared
         shared = None
         if place:
@@ -90,9 +93,11 @@ class Prepared:
                 states=self.states,
                 blobs=blobs,
                 results=results,
-                sandbox=Sandbox(cache / "tmp", self.files, blobs),
+                sandbox=sandbox,
                 runner=LocalRunner(self.processes),
+                watch=ToolWatch(self.context.trees, Notebook(ToolStore(self.folders.store).state)),
                 tree=OutputTree(self.root, blobs, self.states),
+                record=self.record,
                 context=self.context,
                 shared=shared,
                 uses=Uses(cache, workspace),
@@ -103,6 +108,7 @@ class Prepared:
                 keep_going=self.keep_going,
             )
         finally:
+            sandbox.close()
             results.close()
             if shared is not None:
                 shared.close()

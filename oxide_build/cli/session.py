@@ -14,12 +14,14 @@ from oxide_build.analysis.analyze import analyze, toolchain_id
 from oxide_build.analysis.configure import configure
 from oxide_build.analysis.rule_set import RuleSet
 from oxide_build.cli.folders import Folders
+from oxide_build.cli.output_requests import output_record
 from oxide_build.cli.prepared import Prepared, UsedToolchain, file_states
 from oxide_build.cli.request import Request
 from oxide_build.cli.rule_files import builtin_rule_files, rule_reader
 from oxide_build.cli.toolchains import Toolchains, read_lock
 from oxide_build.device.gpus import native_arch
 from oxide_build.errors import (
+    ActionFailed,
     DefinitionError,
     DeviceError,
     ToolchainError,
@@ -28,11 +30,12 @@ from oxide_build.errors import (
 from oxide_build.execution.output_tree import OutputTree
 from oxide_build.execution.steps import steps_digest
 from oxide_build.host.process import ProcessGroup
-from oxide_build.load.files import BUILD_FILE, WorkspaceFiles
+from oxide_build.load.files import WorkspaceFiles
 from oxide_build.load.graph import TargetGraph, load_graph
 from oxide_build.load.workspace_file import find_workspace, read_workspace
 from oxide_build.model.arch import ArchRequest
-from oxide_build.model.label import Label, Pattern
+from oxide_build.model.digest import Digest
+from oxide_build.model.label import Pattern
 from oxide_build.model.target import Target
 from oxide_build.model.workspace import Workspace
 from oxide_build.provision.reporter import FetchReporter
@@ -112,21 +115,11 @@ class Session:
                 "cuda": self.request.cuda,
                 "workspace": self.workspace.root,
             },
-            gone=self._gone,
-            narrowed=bool(self.request.archs or self.request.configs),
+            record=output_record(self.request.archs, self.request.configs, self.files, self.graph),
             jobs=self.request.jobs or os.cpu_count() or 1,
             keep_going=self.request.keep_going,
             processes=self.processes,
         )
-
-    def _gone(self, text: str) -> bool:
-        """Whether a label of an earlier build is no target any more, as far as this one knows."""
-        label = Label.parse(text, package="")
-        names = self.graph.packages.get(label.package)
-        if names is not None:
-            return label.name not in names
-        path = f"{label.package}/{BUILD_FILE}" if label.package else BUILD_FILE
-        return not self.files.exists(path)
 
     def own_archs(self, target: Target) -> tuple[ArchRequest, ...]:
         """The archs of a target whose rule builds for a list of its own; chooses their toolchains.
@@ -164,6 +157,11 @@ class Session:
 
     def _scan(self, path: str, words: tuple[str, ...]) -> tuple[str, ...]:
         data = self.files.read(path, limit_bytes=None)
+        # Which actions there are depends on what was seen here: they must not read anything else.
+        if Digest.of(data) != self.states.require(path):
+            raise ActionFailed(
+                f"`{path}` changed while the build was running", hint="run the build again"
+            )
         there = tuple(word for word in words if word.encode() in data)
         self.scanned[path] = (words, there)
         return there

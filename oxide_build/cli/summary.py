@@ -16,6 +16,11 @@ _LISTED = 12
 
 def summary(report: BuildReport, *, seconds: str | None = None) -> Iterator[str]:
     """Lines for people: what was built, where it lies, what ran; `seconds` in place of its own."""
+    if report.removed:
+        yield (
+            f"removed {len(report.removed)} outputs that nothing makes any more, "
+            f"such as {report.removed[0]}"
+        )
     shown = 0
     for label, paths in report.outputs.items():
         if not paths or label not in report.complete:

@@ -84,6 +84,7 @@ class _Build:
                     raise
             complete = self._complete_targets()
             written, unchanged = self._materialise(complete)
+            removed = self._tools.record.remove_stale()
         finally:
             self._tools.results.flush()
             self._tools.states.save()
@@ -99,6 +100,7 @@ class _Build:
             notes=self._graph.notes,
             written=written,
             unchanged=unchanged,
+            removed=tuple(removed),
             wall_s=time.monotonic() - self._start,
         )
 
@@ -228,6 +230,13 @@ class _Build:
     def _materialise(self, complete: frozenset[Label]) -> tuple[int, int]:
         """Put the outputs of the `complete` targets into `oxide-out`."""
         written = unchanged = 0
+        self._tools.record.begin(
+            {
+                str(label): [output.path for output in outputs]
+                for label, outputs in self._graph.outputs.items()
+                if outputs and label in complete
+            }
+        )
         try:
             for label, outputs in self._graph.outputs.items():
                 for output in outputs if label in complete else ():
@@ -238,8 +247,7 @@ class _Build:
                     else:
                         unchanged += 1
         finally:
-            if written:
-                self._tools.tree.finish()
+            self._tools.tree.finish()
         return written, unchanged
 
 

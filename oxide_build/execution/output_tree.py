@@ -5,21 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from oxide_build.errors import InfrastructureError
-from oxide_build.host.files import write_atomic
-from oxide_build.host.process import alive
+from oxide_build.execution.output_record import STAGING
+from oxide_build.host.claims import ClaimedFolder, claim, replace_file, sweep
 from oxide_build.model.action import OUTPUT_ROOT
 from oxide_build.store.blobs import Blob, BlobStore
 from oxide_build.store.file_states import FileStates
 
 # Tells backup programs that everything here can be made again (https://bford.info/cachedir/).
 _CACHEDIR_TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# Made by oxide_build.\n"
-
-# New files are written in a folder of this name with the process's number behind it.
-_STAGING = ".tmp-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +31,7 @@ class OutputTree:
     blobs: BlobStore
     states: FileStates
     folders: set[str] = field(default_factory=set, compare=False)
+    _claims: list[ClaimedFolder] = field(default_factory=list, compare=False)
 
     def put(self, path: str, blob: Blob, *, mode: int) -> bool:
         """Make the file at `path` (below `oxide-out/`) have this content, and `mode` if written.
@@ -50,18 +49,17 @@ class OutputTree:
             self._make_folder(folder)
         if os.path.isdir(target) and not os.path.islink(target):
             shutil.rmtree(target)
+        began_ns = time.time_ns()
         self.blobs.copy_to(blob, target, mode=mode, staging=self._staging())
-        self.states.written(path, blob.digest)
+        self.states.written(path, blob.digest, began_ns)
         return True
 
     def finish(self) -> None:
         """Remove the folder that new files were written in, and those that killed builds left."""
-        folder = self.root / OUTPUT_ROOT
-        for path in folder.glob(f"{_STAGING}*"):
-            number = path.name.removeprefix(_STAGING)
-            if number == str(os.getpid()) or (number.isdigit() and not alive(int(number))):
-                shutil.rmtree(path, ignore_errors=True)
-                self.folders.discard(f"{OUTPUT_ROOT}/{path.name}")
+        while self._claims:
+            self._claims.pop().remove()
+        if not os.path.islink(self.root / OUTPUT_ROOT):
+            sweep(self.root / OUTPUT_ROOT, STAGING)
 
     def clean(self) -> bool:
         """Remove the whole folder; returns whether there was one."""
@@ -73,34 +71,37 @@ class OutputTree:
             )
         if not folder.exists():
             return False
-        shutil.rmtree(folder)
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            raise InfrastructureError(
+                f"could not remove `{folder}`: {error.strerror}",
+                hint="does a build run in this workspace? then clean when it has ended",
+            ) from error
         return True
 
     def _staging(self) -> str:
-        path = f"{OUTPUT_ROOT}/{_STAGING}{os.getpid()}"
-        if path not in self.folders:
-            self._make_folder(path)
-        return f"{self.root}/{path}"
+        if not self._claims:
+            self._mark()
+            try:
+                self._claims.append(claim(self.root / OUTPUT_ROOT, STAGING))
+            except OSError as error:
+                raise _unmade(self.root / OUTPUT_ROOT, error) from error
+        return self._claims[0].path
 
     def _make_folder(self, folder: str) -> None:
         place = self.root / folder
         try:
             place.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InfrastructureError(
-                f"could not make the folder `{place}`: {error.strerror}",
-                hint="is the disk full, or read-only?",
-            ) from error
+            raise _unmade(place, error) from error
         self.folders.add(folder)
-        if OUTPUT_ROOT not in self.folders:
-            self.folders.add(OUTPUT_ROOT)
-            self._mark()
 
     def _mark(self) -> None:
         folder = self.root / OUTPUT_ROOT
         if not (folder / "CACHEDIR.TAG").exists():
-            write_atomic(folder / "CACHEDIR.TAG", _CACHEDIR_TAG)
-            write_atomic(folder / ".gitignore", b"*\n")
+            replace_file(folder / ".gitignore", b"*\n", STAGING)
+            replace_file(folder / "CACHEDIR.TAG", _CACHEDIR_TAG, STAGING)
 
     def _check_folders(self, folder: str) -> None:
         """No part of the way may be a link: nothing is written outside the workspace."""
@@ -118,3 +119,10 @@ class OutputTree:
                     os.unlink(place)
                 return
         self.folders.add(folder)
+
+
+def _unmade(place: Path, error: OSError) -> InfrastructureError:
+    return InfrastructureError(
+        f"could not make a folder at `{place}`: {error.strerror}",
+        hint="is the disk full, or read-only?",
+    )

@@ -46,6 +46,7 @@ class BuildReport:
     """What a whole build did.
 
     written    outputs that had to be put into `oxide-out`; `unchanged` were right already
+    removed    what lay there and nothing makes any more
     outputs    for each requested target the paths of its outputs
     complete   the targets whose outputs are all there
     """
@@ -56,6 +57,7 @@ class BuildReport:
     notes: Mapping[Label, Mapping[str, str]] = field(default_factory=dict)
     written: int = 0
     unchanged: int = 0
+    removed: Sequence[str] = ()
     wall_s: float = 0.0
 
     def count(self, source: str) -> int:
@@ -69,7 +71,11 @@ class BuildReport:
             for each in self.outcomes
         )
         return replace(
-            self, outcomes=tuple(hits), written=0, unchanged=self.written + self.unchanged
+            self,
+            outcomes=tuple(hits),
+            written=0,
+            unchanged=self.written + self.unchanged,
+            removed=(),
         )
 
     @property

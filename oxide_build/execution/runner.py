@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from oxide_build.errors import ActionFailed
+from oxide_build.errors import ActionFailed, InfrastructureError
+from oxide_build.execution.sandbox import CACHE_HINT
 from oxide_build.host.process import ProcessGroup
 from oxide_build.model.action import Action, Command
 
@@ -35,7 +36,10 @@ class LocalRunner:
     processes: ProcessGroup
 
     def run(self, action: Action, folder: Path) -> Execution:
-        """Run `action` in `folder`. A failure is part of the result, not an exception."""
+        """Run `action` in `folder`. A failure is part of the result, not an exception.
+
+        Raises `InfrastructureError` where the disk is to blame.
+        """
         start = time.monotonic()
         said: list[str] = []
         failure: str | None = None
@@ -51,6 +55,11 @@ class LocalRunner:
                     text, failure = self._tool(action, command, folder)
             except ActionFailed as error:
                 text, failure, hint = "", error.message, error.hint
+            except OSError as error:
+                raise InfrastructureError(
+                    f"could not write in `{folder.parent}` for `{action.label}`: {error.strerror}",
+                    hint=CACHE_HINT,
+                ) from error
             if text:
                 said.append(text)
             if failure is not None:

@@ -7,24 +7,24 @@ import itertools
 import os
 import shutil
 import stat
+import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from oxide_build.errors import ActionFailed, InfrastructureError
+from oxide_build.host.claims import ClaimedFolder, claim, sweep
 from oxide_build.host.files import write_new
-from oxide_build.host.process import alive
 from oxide_build.load.files import WorkspaceFiles
 from oxide_build.model.action import OUTPUT_ROOT, Action
 from oxide_build.model.digest import Digest
 from oxide_build.model.toolchain import ToolTree
-from oxide_build.store.blobs import Blob, BlobStore
+from oxide_build.store.blobs import Blob, BlobStore, DamagedBlob
 
-# Tells the folders of this process apart.
-_COUNTER = itertools.count()
-
-# A folder's name has the process that made it, so that what a killed one left can be told.
+# A process has one folder of this name, and in it one for each action that runs.
 _PREFIX = "action-"
+
+CACHE_HINT = "is the disk of the cache full? `OXIDE_CACHE` can name another folder"
 
 # Every input may be run: the execute bit of a source then changes nothing, so that it need not be
 # part of the key.
@@ -41,6 +41,10 @@ class Sandbox:
     parent: Path
     files: WorkspaceFiles
     blobs: BlobStore
+    _claims: list[ClaimedFolder] = field(default_factory=list, compare=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, compare=False)
+    # Tells the folders of this process apart.
+    _numbers: Iterator[int] = field(default_factory=itertools.count, compare=False)
 
     @contextlib.contextmanager
     def folder(
@@ -62,25 +66,22 @@ class Sandbox:
                 self._fill(folder, action, sources, derived, trees)
             except OSError as error:
                 raise InfrastructureError(
-                    f"could not prepare a folder for `{action.label}`: {error}",
-                    hint="is the disk of the cache full? `OXIDE_CACHE` can name another folder",
+                    f"could not prepare a folder for `{action.label}`: {error}", hint=CACHE_HINT
                 ) from error
             yield Path(folder)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _new_folder(self) -> str:
-        name = f"{self.parent}/{_PREFIX}{os.getpid()}-{next(_COUNTER)}"
         try:
-            try:
-                os.mkdir(name, 0o700)
-            except FileNotFoundError:
-                self.parent.mkdir(parents=True, exist_ok=True)
-                os.mkdir(name, 0o700)
+            with self._lock:
+                if not self._claims:
+                    self._claims.append(claim(self.parent, _PREFIX))
+            name = f"{self._claims[0].path}/{next(self._numbers)}"
+            os.mkdir(name, 0o700)
         except OSError as error:
             raise InfrastructureError(
-                f"could not make the folder `{name}`: {error.strerror}",
-                hint="is the disk of the cache full? `OXIDE_CACHE` can name another folder",
+                f"could not make a folder in `{self.parent}`: {error.strerror}", hint=CACHE_HINT
             ) from error
         return name
 
@@ -105,12 +106,29 @@ class Sandbox:
         for mount, root in mounts.items():
             os.symlink(root, f"{folder}/{mount}")
 
+    def check_inputs(self, action: Action, derived: Mapping[str, Blob]) -> None:
+        """After the action ran: what it saw through links must be what its key says.
+
+        Raises `ActionFailed`. The blob is gone then, so that what makes it runs again.
+        """
+        for path, blob in derived.items():
+            if blob.digest.size_bytes >= _LINK_BYTES:
+                try:
+                    self.blobs.checked(blob)
+                except DamagedBlob:
+                    raise ActionFailed(
+                        f"`{path}` was overwritten while `{action.label}` read it",
+                        hint="an action must not write into its inputs: let it copy them first",
+                    ) from None
+
     def remove_leftovers(self) -> None:
         """Remove the folders of processes that were killed."""
-        for folder in self.parent.glob(f"{_PREFIX}*"):
-            pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
-            if pid.isdigit() and not alive(int(pid)):
-                shutil.rmtree(folder, ignore_errors=True)
+        sweep(self.parent, _PREFIX)
+
+    def close(self) -> None:
+        """Remove what this process had, once nothing runs any more."""
+        while self._claims:
+            self._claims.pop().remove()
 
     def _place_source(self, target: str, path: str, digest: Digest) -> None:
         data = self.files.read(path, limit_bytes=None)

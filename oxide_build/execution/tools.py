@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from oxide_build.execution.output_record import OutputRecord
 from oxide_build.execution.output_tree import OutputTree
 from oxide_build.execution.runner import LocalRunner
 from oxide_build.execution.sandbox import Sandbox
+from oxide_build.execution.tool_watch import ToolWatch
 from oxide_build.load.files import WorkspaceFiles
 from oxide_build.resolution.messages import MessageFacts
 from oxide_build.store.blobs import BlobStore
@@ -32,7 +34,9 @@ class BuildTools:
     results: ResultStore
     sandbox: Sandbox
     runner: LocalRunner
+    watch: ToolWatch
     tree: OutputTree
+    record: OutputRecord
     context: KeyContext
     shared: SharedCache | None
     history: History

@@ -55,7 +55,9 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
         with new_file(path, mode=mode) as file:
             file.write(data)
     except OSError as error:
-        raise InfrastructureError(f"could not write `{path}`: {error.strerror}") from error
+        raise InfrastructureError(
+            f"could not write `{path}`: {error.strerror}", hint="is the disk full, or read-only?"
+        ) from error
 
 
 @contextlib.contextmanager

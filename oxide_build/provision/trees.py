@@ -81,6 +81,21 @@ def tree_states(tree: ToolTree, notebook: Notebook) -> dict[str, os.stat_result]
     return found or None
 
 
+def remembered_states(tree: ToolTree, notebook: Notebook) -> dict[str, State]:
+    """The state that every file and folder of `tree` had when it was hashed, by absolute path.
+
+    The present one where that was too fresh to be remembered. {} where nothing could be noted.
+    """
+    known = notebook.read(tree.memory)
+    found: dict[str, State] = {}
+    remembered = [*known.get("folders", {}).items()]
+    remembered += [(path, entry[0]) for path, entry in known.get("files", {}).items()]
+    for path, state in remembered:
+        full = f"{tree.root}/{path}"
+        found[full] = state_of(full) if state is None else state
+    return found
+
+
 def tree_files(plan: TreePlan) -> tuple[str, ...]:
     """The sorted paths of the tree's files relative to its root."""
     return tuple(sorted(path for path, is_folder in _walk(plan) if not is_folder))

@@ -8,6 +8,7 @@ import fcntl
 import itertools
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 import xxhash
 
 from oxide_build.errors import InfrastructureError
+from oxide_build.host.clock import settled
 from oxide_build.host.files import new_file, write_new
 from oxide_build.model.digest import Digest
 from oxide_build.store.hashing import hash_file
@@ -54,7 +56,8 @@ class BlobStore:
 
     def __init__(self, root: Path) -> None:
         self._folder = root / _FOLDER
-        self._checked: set[str] = set()
+        # SHA-256 -> mtime, ctime, size, inode of the blob when it was found right.
+        self._checked: dict[str, tuple[int, int, int, int]] = {}
         self.added_bytes = 0
         # Where files that are to be taken may be made: on the same file system.
         self.staging = root / "tmp"
@@ -98,18 +101,24 @@ class BlobStore:
         return Blob(digest, guard)
 
     def checked(self, blob: Blob) -> Path:
-        """The path of a blob whose content was read and found right, once a process.
+        """The path of a blob whose content was read and found right.
 
-        Raises `DamagedBlob` after removing one that is wrong or missing. About 0.05 s a GB.
+        Read once a process, and again if the file changed since: who runs as root can write into
+        a read-only file. Raises `DamagedBlob` after removing one that is wrong or missing. About
+        0.05 s a GB.
         """
         path = self.path(blob.digest)
-        if blob.digest.sha256 in self._checked:
+        state = _state(path)
+        if state is not None and self._checked.get(blob.digest.sha256) == state:
             return path
+        read_ns = time.time_ns()
         if _guard(path) != blob.guard:
+            self._checked.pop(blob.digest.sha256, None)
             with contextlib.suppress(OSError):
                 path.unlink()
             raise DamagedBlob(blob.digest)
-        self._checked.add(blob.digest.sha256)
+        if state is not None and settled(state[1], read_ns):
+            self._checked[blob.digest.sha256] = state
         return path
 
     def copy_to(
@@ -168,6 +177,14 @@ def blob_files(root: Path) -> Iterator[Path]:
     """Every blob of the cache at `root`; half-written ones have names that are no digests."""
     for folder in sorted((root / _FOLDER).glob("[0-9a-f][0-9a-f]")):
         yield from (path for path in folder.iterdir() if len(path.name) == _NAME_LENGTH)
+
+
+def _state(path: Path) -> tuple[int, int, int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
 def _guard(path: Path) -> str | None:

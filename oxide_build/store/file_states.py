@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import time
@@ -54,6 +55,7 @@ class FileStates:
         self._table_path = table
         self._table: _Table = _read(table)
         self._used: set[str] = set()
+        self._required: dict[str, Digest] = {}
         self._dirty = False
 
     def digest(self, path: str) -> Digest | None:
@@ -77,16 +79,27 @@ class FileStates:
         return digest
 
     def require(self, path: str) -> Digest:
-        """Digest of a file that must be there; raises `DefinitionError`."""
-        digest = self.digest(path)
+        """Digest of a source, which must be there; raises `DefinitionError`.
+
+        The first answer stands as long as this object lives, so that all actions of a build are
+        made for one state of each source; the copy that an action gets is compared with it.
+        """
+        digest = self._required.get(path)
         if digest is None:
-            raise DefinitionError(f"the file `{path}` is gone, or is no regular file")
+            digest = self.digest(path)
+            if digest is None:
+                raise DefinitionError(f"the file `{path}` is gone, or is no regular file")
+            self._required[path] = digest
         return digest
 
-    def written(self, path: str, digest: Digest) -> None:
-        """Note that `path` has just been given this content."""
+    def written(self, path: str, digest: Digest, began_ns: int) -> None:
+        """Note that `path` has been given this content by a write that began at `began_ns`.
+
+        What others did to the file since then has a later time, so that it is not taken for ours.
+        """
         self._used.add(path)
-        self._remember(path, digest, os.stat(self._root / path), time.time_ns())
+        with contextlib.suppress(OSError):
+            self._remember(path, digest, os.stat(self._root / path), began_ns)
 
     def used(self) -> dict[str, tuple[int, int, int, int]] | None:
         """Every file that was asked for: mtime, ctime (ns), size, inode.
@@ -102,12 +115,16 @@ class FileStates:
         return found
 
     def save(self) -> None:
-        """Write the table if it changed; forgets files that nobody asks for any more."""
+        """Write the table if it changed; forgets files that nobody asks for any more.
+
+        A disk that has no room for it costs time, and is no reason to fail a build.
+        """
         if not self._dirty:
             return
         if len(self._table) > _SPARE_ENTRIES + 2 * len(self._used):
             self._table = {path: self._table[path] for path in self._used if path in self._table}
-        write_atomic(self._table_path, msgspec.msgpack.encode(self._table))
+        with contextlib.suppress(InfrastructureError):
+            write_atomic(self._table_path, msgspec.msgpack.encode(self._table))
         self._dirty = False
 
     def _remember(self, path: str, digest: Digest, now: os.stat_result, hashed_ns: int) -> None:

@@ -84,6 +84,7 @@ def _collect(cache: Path, limits: Limits, now: float, *, dry_run: bool, grace_s:
     left = found.size_bytes - freed
     if not dry_run:
         _forget_uses(cache, now - limits.max_age_days * _DAY_S)
+        _remove_halves(cache, now - grace_s)
         set_size(cache, left)
     return GcReport(results=len(gone), blobs=removed, freed_bytes=freed, left_bytes=left)
 
@@ -118,4 +119,12 @@ def _forget_uses(cache: Path, oldest: float) -> None:
     for path, used_s, _ in last_uses(cache):
         if used_s < oldest:
             with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def _remove_halves(cache: Path, oldest: float) -> None:
+    """Remove what killed processes had half written."""
+    for path in cache.glob("*-v1/**/.tmp-*"):
+        with contextlib.suppress(OSError):
+            if path.stat().st_mtime < oldest:
                 path.unlink()

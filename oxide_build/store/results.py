@@ -20,6 +20,12 @@ from oxide_build.store.ingredients import Ingredients
 # Keys of results are 32 bytes; those of what they were made of have this in front.
 _INGREDIENTS = b"i"
 
+# What SQLite says where the machine, not the index, is in the way.
+_REFUSALS = (
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY,
+)  # fmt: skip
+
 # How long a result may wait for others to be written with (seconds).
 FLUSH_S = 0.25
 

@@ -1,242 +1,169 @@
-"""Killed, doubled, out of room: no wrong artifact ever, and the next build is right."""
+"""Killed and doubled: no wrong artifact ever, and the next build is right."""
 
 from __future__ import annotations
 
-import os
+import copy
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from oxide_build.provision.tool_store import ToolStore
 from tests.conftest import Space
+from tests.correctness.graphs import NODES, Graph, false_blobs, leftovers, start
+from tests.e2e.test_cache import age
 
-NODES = 40
-KILLS_FAST, KILLS_SLOW = 8, 80
-
-
-def write_graph(space: Space) -> None:
-    """Chains of five over the sources; some actions take a while, so that kills meet them."""
-    rows = []
-    for node in range(NODES):
-        below = f', ":n{node - 8}"' if node >= 8 else ""
-        space.write(f"g/s{node}.txt", f"source {node}\n" * (node + 1))
-        slow = "sleep 0.02; " if node % 5 == 0 else ""
-        rows.append(
-            f'[[genrule]]\nname = "n{node}"\nsrcs = ["s{node}.txt"{below}]\n'
-            f'outs = ["o{node}.txt"]\nshell = "{slow}cat $(SRCS) > $(OUT)"\n'
-        )
-    space.write("g/BUILD.toml", "\n".join(rows))
-
-
-def expected(node: int) -> bytes:
-    own = f"source {node}\n".encode() * (node + 1)
-    return own + (expected(node - 8) if node >= 8 else b"")
-
-
-def wrong(space: Space) -> list[str]:
-    """Outputs that are there and are not what they should be."""
-    folder = space.root / "oxide-out/g"
-    return [
-        f"o{node}.txt"
-        for node in range(NODES)
-        if (file := folder / f"o{node}.txt").exists() and file.read_bytes() != expected(node)
-    ]
-
-
-def start(space: Space, *argv: str) -> subprocess.Popen[bytes]:
-    environ = {**os.environ, "OXIDE_CACHE": str(space.cache), "OXIDE_STORE": str(space.store)}
-    return subprocess.Popen(
-        [sys.executable, "-m", "oxide_build", *argv],
-        cwd=space.root,
-        env=environ,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
+# How often each scene is killed: a few in every run, with `--slow` 360 in all.
+KILLS = [pytest.param(4, id="few"), pytest.param(60, id="many", marks=pytest.mark.slow)]
 
 
 @pytest.fixture
-def graph(ws: Space) -> Space:
-    write_graph(ws)
-    return ws
+def graph(ws: Space) -> Graph:
+    made = Graph(ws)
+    made.write()
+    return made
 
 
-@pytest.fixture
-def kills(request: pytest.FixtureRequest) -> int:
-    return KILLS_SLOW if request.config.getoption("--slow") else KILLS_FAST
+def remove(*paths: Path) -> None:
+    for path in paths:
+        shutil.rmtree(path, ignore_errors=True)
 
 
-def remove(path: Path) -> None:
-    shutil.rmtree(path, ignore_errors=True)
-
-
-# What a killed command was doing, and what is taken away before each.
-SCENES: dict[str, tuple[tuple[str, ...], Callable[[Space], None]]] = {
-    "build": (("build", "//..."), lambda s: (remove(s.cache), remove(s.root / "oxide-out"))[1]),
-    "go on": (("build", "//..."), lambda s: remove(s.root / "oxide-out")),
-    "restore": (("build", "//..."), lambda s: remove(s.root / "oxide-out")),
-    "clean": (("clean",), lambda _: None),
+# What is killed, and what happens before each kill.
+SCENES: dict[str, tuple[tuple[str, ...], Callable[[Graph, random.Random], object]]] = {
+    "build": (("build", "//..."), lambda g, _: remove(g.space.cache, g.space.root / "oxide-out")),
+    "build on": (("build", "//..."), lambda g, draw: g.edit(draw)),
+    "restore": (("build", "//..."), lambda g, _: remove(g.space.root / "oxide-out")),
+    "clean": (("clean",), lambda *_: None),
+    "gc": (("cache", "gc", "--max-age-days", "0"), lambda g, _: age(g.space, 2)),
 }
 
 
+@pytest.mark.parametrize("kills", KILLS)
 @pytest.mark.parametrize("scene", SCENES)
-def test_a_kill_at_any_moment_leaves_nothing_wrong(graph: Space, kills: int, scene: str) -> None:
+def test_a_kill_at_any_moment_leaves_nothing_wrong(graph: Graph, kills: int, scene: str) -> None:
     argv, before = SCENES[scene]
+    space = graph.space
     seed = random.randrange(1 << 30)
     draw = random.Random(seed)
+    space.build()
+    before(graph, draw)
     begun = time.monotonic()
-    assert start(graph, *argv).wait() == 0
+    process = start(space, *argv)
+    _, err = process.communicate()
+    assert process.returncode == 0, err.decode()
     usual = time.monotonic() - begun
+    assert space.build().actions["ran"] == (NODES if scene == "gc" else 0)
     killed = 0
-    for _ in range(kills):
-        if scene == "restore" or scene == "clean":
-            assert graph.oxide("build", "//...").exit_code == 0
-        before(graph)
-        process = start(graph, *argv)
+    for number in range(kills):
+        place = f"seed {seed}, kill {number}"
+        old = copy.deepcopy(graph.sources)
+        before(graph, draw)
+        process = start(space, *argv)
         time.sleep(draw.uniform(0.02, usual))
         killed += process.poll() is None
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        assert wrong(graph) == [], f"seed {seed}"
-    assert killed
-    assert graph.oxide("build", "//...").exit_code == 0
-    for node in range(NODES):
-        assert graph.read(f"oxide-out/g/o{node}.txt") == expected(node), f"seed {seed}"
-    leftovers = [*graph.cache.glob("tmp/*"), *(graph.root / "oxide-out").glob(".tmp-*")]
-    assert leftovers == [], f"seed {seed}"
-    assert graph.build().actions["ran"] == 0
+        process.kill()
+        process.communicate()
+        assert graph.torn(Graph(space, old)) == [], place
+        assert false_blobs(space.cache) == [], place
+        ran = space.oxide("build", "//...")
+        assert ran.exit_code == 0, f"{place}\n{ran.stderr}"
+        assert graph.wrong() == [], place
+        assert leftovers(space) == [], place
+    assert killed, f"seed {seed}: each command ended before it was killed"
+    assert space.build().actions["ran"] == 0, f"seed {seed}"
 
 
-PUBLISH = """
-import sys, time
+STORE = """
+import sys
 from pathlib import Path
+from oxide_build.provision.store_use import StoreUse
 from oxide_build.provision.tool_store import InstallRecord, ToolStore
 store = ToolStore(Path(sys.argv[1]))
-for number in range(100):
-    name = f"{number:03}"
-    with store.exclusive(name), store.staging() as folder:
-        tree = folder / "tree"
-        tree.mkdir()
-        for file in range(20):
-            (tree / f"{file}").write_text(name * 100)
-        record = InstallRecord(kind="cuda", provider="pypi", version=name, spec=name, files=(),
-                               size_bytes=1, details={})
-        store.publish(tree, record, name)
+while True:
+    for number in range(12):
+        name = f"{number:03}"
+        with store.exclusive(name), store.staging() as folder:
+            tree = folder / "tree"
+            tree.mkdir()
+            for file in range(20):
+                (tree / f"{file}").write_text(name * 100)
+            record = InstallRecord(kind="cuda", provider="pypi", version=name, spec=name,
+                                   files=(), size_bytes=1, details={})
+            store.publish(tree, record, name)
+    for _ in StoreUse(store).remove_idle(keep_days=0, keep=(), dry_run=False):
+        pass
 """
 
 
-def test_a_killed_install_is_whole_or_not_there(tmp_path: Path, kills: int) -> None:
-    from oxide_build.provision.tool_store import ToolStore
-
+@pytest.mark.parametrize("kills", KILLS)
+def test_a_killed_install_or_gc_of_toolchains_leaves_whole_ones(tmp_path: Path, kills: int) -> None:
     draw = random.Random(seed := random.randrange(1 << 30))
+    root = tmp_path / "store"
+    seen = 0
     for number in range(kills):
-        root = tmp_path / f"store{number % 4}"
-        process = subprocess.Popen([sys.executable, "-c", PUBLISH, str(root)])
-        time.sleep(draw.uniform(0.05, 0.5))
+        place = f"seed {seed}, kill {number}"
+        process = subprocess.Popen([sys.executable, "-c", STORE, str(root)])
+        time.sleep(draw.uniform(0.15, 0.6))
         process.kill()
         process.wait()
+        for name in (root / "installs").glob("*") if root.exists() else ():
+            # Everything there is an install: none is there in part.
+            assert name.name in {each.name for each in ToolStore(root).all_installs()}, place
         for install in ToolStore(root).installs("cuda", "pypi"):
+            seen += 1
             files = sorted(install.tree.iterdir())
-            assert len(files) == 20, f"seed {seed}"
-            assert all(f.read_text() == install.record.version * 100 for f in files), f"seed {seed}"
-    with ToolStore(root).staging() as folder:
-        assert [p for p in folder.parent.iterdir() if p.is_dir()] == [folder]
+            assert len(files) == 20, place
+            assert all(f.read_text() == install.record.version * 100 for f in files), place
+        with ToolStore(root).staging() as folder:
+            assert [p for p in folder.parent.iterdir() if p.is_dir()] == [folder], place
+    assert seen, f"seed {seed}: nothing was ever installed"
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 400 kB."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=400k,mode=0700", "tmpfs", str(folder)],
-        capture_output=True,
-        check=False,
-    )
-    if mounted.returncode:
-        pytest.skip(f"no small file system can be mounted here: {mounted.stderr.decode().strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=False)
-
-
-BIG = '[[genrule]]\nname = "big"\nouts = ["big.bin"]\nshell = "head -c 600000 /dev/zero > $(OUT)"\n'
-
-
-def test_a_full_cache_is_named_and_the_next_build_is_right(
-    ws: Space, small_disk: Path, tmp_path: Path
-) -> None:
-    ws.write("BUILD.toml", BIG)
-    ws.cache = small_disk / "cache"
-    ran = ws.oxide("build", "//...")
-    assert ran.exit_code in (4, 5), ran.stderr
-    assert "No space left on device" in ran.stderr
-    assert not (ws.root / "oxide-out/big.bin").exists()
-    ws.cache = tmp_path / "room"
-    ws.build()
-    assert ws.read("oxide-out/big.bin") == bytes(600_000)
-
-
-def test_a_full_workspace_is_named_and_the_next_build_is_right(ws: Space, small_disk: Path) -> None:
-    ws.write("BUILD.toml", BIG)
-    (ws.root / "oxide-out").symlink_to(small_disk)
-    (ws.root / "oxide-out").unlink()
-    inside = Space(small_disk / "ws", ws.cache, ws.store, ws.capture)
-    inside.root.mkdir()
-    inside.write("oxide.toml", '[workspace]\nname = "w"\n')
-    inside.write("BUILD.toml", BIG)
-    ran = inside.oxide("build", "//...")
-    assert ran.exit_code == 5, ran.stderr
-    assert "could not write" in ran.stderr
-    assert "No space left on device" in ran.stderr
-    assert not (inside.root / "oxide-out/big.bin").exists()
-    inside.write("BUILD.toml", BIG.replace("600000", "100000"))
-    inside.build()
-    assert inside.read("oxide-out/big.bin") == bytes(100_000)
-
-
-def test_a_full_store_is_named(small_disk: Path) -> None:
-    from oxide_build.errors import InfrastructureError
-    from oxide_build.provision.tool_store import InstallRecord, ToolStore
-
-    store = ToolStore(small_disk / "store")
-    (small_disk / "ballast").write_bytes(bytes(380_000))
-    record = InstallRecord(
-        kind="cuda", provider="pypi", version="1", spec="1", files=(), size_bytes=1,
-        details={"a": "x" * 40_000},
-    )  # fmt: skip
-    with store.staging() as folder:
-        (folder / "tree").mkdir()
-        with pytest.raises(InfrastructureError, match="No space left on device"):
-            store.publish(folder / "tree", record, "1")
-    assert store.installs("cuda", "pypi") == ()
-
-
-def test_eight_builds_at_once_in_one_workspace(graph: Space) -> None:
-    running = [start(graph, "build", "//...") for _ in range(8)]
+def finish(running: list[subprocess.Popen[bytes]]) -> None:
     for process in running:
         _, err = process.communicate(timeout=120)
         assert process.returncode == 0, err.decode()
-    assert wrong(graph) == []
-    assert graph.build().actions["ran"] == 0
 
 
-def test_eight_workspaces_over_one_cache(graph: Space) -> None:
-    spaces = []
+def test_eight_builds_at_once_in_one_workspace(graph: Graph) -> None:
+    for _ in range(2):
+        finish([start(graph.space, "build", "//...") for _ in range(8)])
+        assert graph.wrong() == []
+        assert leftovers(graph.space) == []
+        assert graph.space.build().actions["ran"] == 0
+        graph.edit(random.Random(1))
+
+
+def test_eight_builds_of_different_targets_in_one_workspace(graph: Graph) -> None:
+    finish([start(graph.space, "build", *(f"//g:n{n}" for n in range(i, 40, 8))) for i in range(8)])
+    assert graph.wrong() == []
+    again = graph.space.build()
+    assert again.actions["ran"] == 0
+    # None of them forgot what another one has put there.
+    graph.space.write("g/BUILD.toml", '[[filegroup]]\nname = "f"\nsrcs = ["s0.txt"]\n')
+    graph.space.build()
+    assert not (graph.space.root / "oxide-out/g").exists()
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["the same", "edited"])
+def test_eight_workspaces_over_one_cache(graph: Graph, same: bool) -> None:
+    graphs = []
     for number in range(8):
-        root = graph.root.with_name(f"ws{number}")
-        shutil.copytree(graph.root, root)
-        spaces.append(Space(root, graph.cache, graph.store, graph.capture))
-    running = [start(space, "build", "//...") for space in spaces]
-    for process in running:
-        _, err = process.communicate(timeout=120)
-        assert process.returncode == 0, err.decode()
-    for space in spaces:
-        assert wrong(space) == []
-        assert space.build().actions["ran"] == 0
+        root = graph.space.root.with_name(f"ws{number}")
+        shutil.copytree(graph.space.root, root)
+        space = Space(root, graph.space.cache, graph.space.store, graph.space.capture)
+        graphs.append(Graph(space, list(graph.sources)))
+        if not same:
+            graphs[-1].edit(random.Random(number))
+    finish([start(each.space, "build", "//...") for each in graphs])
+    for each in graphs:
+        assert each.wrong() == []
+        assert each.space.build().actions["ran"] == 0
+    assert false_blobs(graph.space.cache) == []
+    assert leftovers(graph.space) == []

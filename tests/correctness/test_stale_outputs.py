@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from oxide_build.execution.output_record import OutputRecord
+from oxide_build.execution.output_tree import OutputTree
 from tests.conftest import Space
 
 
@@ -78,7 +80,16 @@ def test_a_link_is_not_followed(two: Space, tmp_path: Path) -> None:
     assert (outside / "two.txt").exists()
 
 
-@pytest.mark.parametrize("damage", [b"", b"\xff" * 100, b"\x81\xa1a\x91\xa9../../../x"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"",
+        b"\xff" * 100,
+        msgspec.msgpack.encode([{"a": {"": ["../precious.txt"]}}, ["oxide-out/../precious.txt"]]),
+        msgspec.msgpack.encode([{"//..:x": {"": ["/etc/x"]}, "//\0": {}, "": {}}, ["a/\0", ""]]),
+        msgspec.msgpack.encode({"//a:one": ["oxide-out/b/three.txt"]}),
+    ],
+)
 def test_a_damaged_record_removes_nothing(two: Space, damage: bytes) -> None:
     precious = two.root / "precious.txt"
     precious.write_text("mine")
@@ -91,10 +102,81 @@ def test_a_damaged_record_removes_nothing(two: Space, damage: bytes) -> None:
 @pytest.mark.parametrize("path", ["/etc/x", "a/x", "oxide-out/../x", "oxide-out//x", "oxide-out"])
 def test_nothing_outside_of_the_folder_is_ever_removed(tmp_path: Path, path: str) -> None:
     (tmp_path / "x").write_text("")
-    record = OutputRecord(tmp_path)
-    record.update({"//a:a": [path]}, gone=lambda _: False, narrowed=False)
-    assert record.update({}, gone=lambda _: True, narrowed=False) == []
+    OutputRecord(tmp_path, "", lambda _: False).begin({"//a:a": [path]})
+    record = OutputRecord(tmp_path, "", lambda _: True)
+    record.begin({})
+    assert record.remove_stale() == []
     assert (tmp_path / "x").exists()
+
+
+def test_what_another_request_made_stays_until_that_request_makes_it_no_more(ws: Space) -> None:
+    ws.write("oxide.toml", '[workspace]\nname = "t"\n[config.loud]\ndescription = "l"\n')
+    rule = '[[genrule]]\nname = "g"\nouts = ["o.txt"]\n[genrule.shell]\n'
+    rule += 'loud = "echo A > $(OUT)"\ndefault = "echo a > $(OUT)"\n'
+    ws.write("BUILD.toml", rule)
+    ws.build("//...", "--config", "loud")
+    ws.build()
+    before = outputs(ws)
+    assert len(before) == 2
+    ws.build("//...", "--config", "loud")
+    assert outputs(ws) == before
+    ws.write("BUILD.toml", rule.replace("o.txt", "p.txt"))
+    ws.build("//...", "--config", "loud")
+    assert sorted(Path(path).name for path in outputs(ws)) == ["o.txt", "p.txt"]
+    ws.build()
+    assert sorted(Path(path).name for path in outputs(ws)) == ["p.txt", "p.txt"]
+
+
+def test_what_a_killed_build_put_there_is_known(
+    two: Space, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def killed(self: OutputTree) -> None:
+        raise Killed
+
+    two.write("a/BUILD.toml", genrule("one", "two", "new"))
+    monkeypatch.setattr(OutputTree, "finish", killed)
+    with pytest.raises(Killed):
+        two.oxide("build", "//...")
+    monkeypatch.undo()
+    assert "a/new.txt" in outputs(two)
+    two.write("a/BUILD.toml", genrule("one"))
+    # Killed again, now between the record and the removal.
+    monkeypatch.setattr(OutputTree, "finish", killed)
+    with pytest.raises(Killed):
+        two.oxide("build", "//...")
+    monkeypatch.undo()
+    two.build("//b:three")
+    assert outputs(two) == {"a/one.txt", "a/mine.txt", "b/three.txt"}
+
+
+def test_a_build_with_an_old_view_leaves_what_a_newer_one_made(two: Space) -> None:
+    old = OutputRecord(two.root, "", lambda label: label == "//a:new")
+    two.write("a/BUILD.toml", genrule("one", "two", "new"))
+    two.build()
+    old.begin({"//a:one": ["oxide-out/a/one.txt"]})
+    assert old.remove_stale() == []
+    assert "a/new.txt" in outputs(two)
+
+
+def test_nothing_is_recorded_through_a_link(two: Space, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (two.root / "oxide-out").rename(outside)
+    before = (outside / ".outputs-v1").read_bytes()
+    (two.root / "oxide-out").symlink_to(outside)
+    two.write("a/BUILD.toml", '[[filegroup]]\nname = "f"\nsrcs = []\n')
+    two.oxide("build", "//a:f")
+    assert (outside / ".outputs-v1").read_bytes() == before
+    assert (outside / "a/two.txt").exists()
+
+
+def test_a_build_that_changes_nothing_writes_no_record(two: Space) -> None:
+    before = (two.root / "oxide-out/.outputs-v1").stat()
+    two.build()
+    two.build("//a:one")
+    assert (two.root / "oxide-out/.outputs-v1").stat() == before
 
 
 @pytest.mark.network

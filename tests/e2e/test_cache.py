@@ -311,3 +311,15 @@ def test_a_build_that_loses_its_blobs_to_a_collection_is_right(two: Space) -> No
     assert blobs(two) == []
     two.build()
     assert two.read("oxide-out/small.txt") == b"s"
+
+
+def test_what_killed_processes_had_half_written_goes(two: Space) -> None:
+    halves = [two.cache / "file-states-v1/.tmp-old", blobs(two)[0].parent / ".tmp-old"]
+    for half in halves:
+        half.write_bytes(b"half")
+    age(two, 1)
+    fresh = two.cache / "file-states-v1/.tmp-new"
+    fresh.write_bytes(b"half")
+    assert two.oxide("cache", "gc").exit_code == 0
+    assert not any(half.exists() for half in halves)
+    assert fresh.exists()
