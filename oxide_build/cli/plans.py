@@ -20,6 +20,7 @@ from oxide_build.analysis.actions import ActionGraph, Output
 from oxide_build.cli.folders import Folders
 from oxide_build.cli.prepared import Prepared, UsedToolchain, file_states
 from oxide_build.errors import InfrastructureError, OxideError
+from oxide_build.execution.output_record import OutputRecord
 from oxide_build.host.clock import settled
 from oxide_build.host.files import write_atomic
 from oxide_build.load.files import WorkspaceFiles, folder_names
@@ -63,7 +64,7 @@ class Body(msgspec.Struct, frozen=True, array_like=True):
     toolchains: tuple[tuple[str, str, str], ...]
     cache: CacheSettings
     asked: dict[str, Any]
-    choice: str
+    record: str
     jobs: int
     keep_going: bool
     scanned: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]
@@ -139,7 +140,7 @@ def keep_plan(
         toolchains=tuple((t.kind, t.version, t.provider) for t in prepared.toolchains),
         cache=prepared.cache,
         asked=dict(prepared.asked),
-        choice=prepared.choice,
+        record=prepared.record.request,
         jobs=prepared.jobs,
         keep_going=prepared.keep_going,
         scanned=tuple((path, *words) for path, words in sorted(scanned.items())),
@@ -201,8 +202,7 @@ def _prepared(body: Body, files: WorkspaceFiles) -> Prepared:
         cache=body.cache,
         asked=body.asked,
         # No definition changed, so no target went.
-        gone=lambda _: False,
-        choice=body.choice,
+        record=OutputRecord(files.root, body.record, lambda _: False),
         jobs=body.jobs,
         keep_going=body.keep_going,
     )

@@ -42,7 +42,7 @@ class OutputRecord:
 
     def __init__(self, root: Path, request: str, gone: Callable[[str], bool]) -> None:
         self._root = root
-        self._request = request
+        self.request = request
         self._gone = gone
         self._seen = self._read()
 
@@ -87,17 +87,17 @@ class OutputRecord:
 
     def _updated(self, label: str, paths: tuple[str, ...], before: _Content) -> _Requests:
         requests = before.labels.get(label, {})
-        old = requests.get(self._request, ())
+        old = requests.get(self.request, ())
         if old == paths:
             return requests
         if not self._settled(label, before):
-            return {**requests, self._request: tuple(dict.fromkeys((*paths, *old)))}
+            return {**requests, self.request: tuple(dict.fromkeys((*paths, *old)))}
         dropped = set(old).difference(paths)
         kept = {
             request: tuple(path for path in made if path not in dropped)
             for request, made in requests.items()
         }
-        return {**kept, self._request: paths}
+        return {**kept, self.request: paths}
 
     def _read(self) -> _Content:
         try:

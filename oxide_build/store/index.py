@@ -114,7 +114,10 @@ def remake_index(root: Path) -> None:
 def machine_trouble(error: BaseException) -> str | None:
     """What the machine refused, where `error` is about that and not about the file's content."""
     code = getattr(error, "sqlite_errorcode", None)
-    return None if code is None else _MACHINE.get(code & 0xFF)
+    # A file that ends too early, as one whose writer was killed may, is damaged: no disk's fault.
+    if code is None or code == sqlite3.SQLITE_IOERR_SHORT_READ:
+        return None
+    return _MACHINE.get(code & 0xFF)
 
 
 def _unlink(folder: Path) -> None:

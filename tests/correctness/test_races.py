@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from oxide_build.cli.prepared import Prepared
 from oxide_build.cli.session import Session
 from oxide_build.errors import ActionFailed
 from oxide_build.execution.runner import LocalRunner
@@ -243,6 +244,39 @@ def test_a_kernel_that_begins_to_see_its_arch_during_the_build_is_not_built_for_
     monkeypatch.undo()
     rust_ws.build()
     assert "0f41100000" in rust_ws.read("oxide-out/k/twice.sm_90.ptx").decode()
+    assert "0f41000000" in rust_ws.read("oxide-out/k/twice.sm_80.ptx").decode()
+
+
+@pytest.mark.network
+@pytest.mark.toolchain
+def test_a_plan_too_is_for_the_text_that_was_looked_at(
+    rust_ws: Space, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Prepared.build_tools
+    source = rust_ws.root / "k/twice.rs"
+    before = source.read_text()
+    time.sleep(0.05)
+    for _ in range(2):
+        rust_ws.build()
+    assert list(rust_ws.cache.glob("snapshots-v1/*.plan"))
+    source.write_text(before.replace("A comment", "B comment"))
+
+    def late(self: Prepared) -> Any:
+        source.write_text(
+            before.replace("2.0", 'if cfg!(target_feature = "x") { 9.0 } else { 8.0 }')
+        )
+        return real(self)
+
+    def loading(*_: object) -> None:
+        raise AssertionError("the plan was not used")
+
+    monkeypatch.setattr(Prepared, "build_tools", late)
+    monkeypatch.setattr("oxide_build.cli.session.open_session", loading)
+    ran = rust_ws.oxide("build", "--json", "//...")
+    assert ran.exit_code == 4, ran.stderr
+    assert "`k/twice.rs` changed while the build was running" in ran.stderr
+    monkeypatch.undo()
+    rust_ws.build()
     assert "0f41000000" in rust_ws.read("oxide-out/k/twice.sm_80.ptx").decode()
 
 
