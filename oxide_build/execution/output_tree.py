@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import time
@@ -48,7 +47,7 @@ class OutputTree:
         if folder not in self.folders:
             self._make_folder(folder)
         if os.path.isdir(target) and not os.path.islink(target):
-            shutil.rmtree(target)
+            _remove_folder(target)
         began_ns = time.time_ns()
         self.blobs.copy_to(blob, target, mode=mode, staging=self._staging())
         self.states.written(path, blob.digest, began_ns)
@@ -115,10 +114,31 @@ class OutputTree:
                     hint="remove the link",
                 )
             if not os.path.isdir(place):
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(place)
+                _remove_file(place)
                 return
         self.folders.add(folder)
+
+
+def _remove_file(place: str) -> None:
+    """Remove a file where a folder belongs; another build may have made the folder meanwhile."""
+    try:
+        os.unlink(place)
+    except (FileNotFoundError, IsADirectoryError):
+        pass
+    except OSError as error:
+        raise _unmade(Path(place), error) from error
+
+
+def _remove_folder(place: str) -> None:
+    """Remove a folder where a file belongs; another build may be doing the same."""
+    try:
+        shutil.rmtree(place)
+    except OSError as error:
+        if os.path.isdir(place):
+            raise InfrastructureError(
+                f"could not remove the folder `{place}`, where a file belongs: {error.strerror}",
+                hint="remove it yourself",
+            ) from error
 
 
 def _unmade(place: Path, error: OSError) -> InfrastructureError:

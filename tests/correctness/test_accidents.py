@@ -65,7 +65,8 @@ def test_a_kill_at_any_moment_leaves_nothing_wrong(graph: Graph, kills: int, sce
         old = copy.deepcopy(graph.sources)
         before(graph, draw)
         process = start(space, *argv)
-        time.sleep(draw.uniform(0.02, usual))
+        # Spread over the time that the command usually takes, so that the first ones surely hit.
+        time.sleep(usual * (number + draw.random()) / kills)
         killed += process.poll() is None
         process.kill()
         process.communicate()

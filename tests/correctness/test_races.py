@@ -126,6 +126,24 @@ def test_cleaning_while_a_build_writes_is_told_not_a_bug(
     assert "does a build run in this workspace?" in ran.stderr
 
 
+def test_a_folder_that_another_build_makes_just_now_is_no_bug(
+    ws: Space, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.path.isdir
+
+    def just_before(path: str) -> bool:
+        there = real(path)
+        if str(path).endswith("oxide-out/deep"):
+            os.makedirs(path, exist_ok=True)
+        return there
+
+    ws.write("deep/BUILD.toml", genrule("a", "", "echo ok > $(OUT)"))
+    monkeypatch.setattr(os.path, "isdir", just_before)
+    ws.build()
+    monkeypatch.undo()
+    assert ws.read("oxide-out/deep/a.out") == b"ok\n"
+
+
 HOLD = """
 import sys, time
 from pathlib import Path
