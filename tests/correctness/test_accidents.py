@@ -18,7 +18,7 @@ from tests.conftest import Space
 from tests.correctness.graphs import NODES, Graph, false_blobs, leftovers, start
 from tests.e2e.test_cache import age
 
-# How often each scene is killed: a few in every run, with `--slow` 360 in all.
+# How often each scene is killed: a few in every run, with `--slow` 360 more.
 KILLS = [pytest.param(4, id="few"), pytest.param(60, id="many", marks=pytest.mark.slow)]
 
 
