@@ -20,11 +20,11 @@ from oxide_build.analysis.actions import ActionGraph, Output
 from oxide_build.cli.folders import Folders
 from oxide_build.cli.prepared import Prepared, UsedToolchain, file_states
 from oxide_build.errors import InfrastructureError, OxideError
-from oxide_build.execution.output_record import OutputRecord
 from oxide_build.host.clock import settled
 from oxide_build.host.files import write_atomic
 from oxide_build.load.files import WorkspaceFiles, folder_names
 from oxide_build.model.action import Action
+from oxide_build.model.digest import Digest
 from oxide_build.model.label import Label
 from oxide_build.model.toolchain import ToolTree
 from oxide_build.model.workspace import CacheSettings
@@ -63,7 +63,7 @@ class Body(msgspec.Struct, frozen=True, array_like=True):
     toolchains: tuple[tuple[str, str, str], ...]
     cache: CacheSettings
     asked: dict[str, Any]
-    record: str
+    choice: str
     jobs: int
     keep_going: bool
     scanned: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]
@@ -102,11 +102,11 @@ def plan_of(argv: list[str], start: Path) -> tuple[Prepared, Plan] | None:
     still = _still(root, found)
     if still is None:
         return None
-    files = WorkspaceFiles(Path(root))
+    prepared = _prepared(found.body, WorkspaceFiles(Path(root)))
     try:
-        if any(_words(files, path, words) != there for path, words, there in found.body.scanned):
+        if not all(_same_words(prepared, *scanned) for scanned in found.body.scanned):
             return None
-        return _prepared(found.body, files), still
+        return prepared, still
     except OxideError:
         return None
 
@@ -139,7 +139,7 @@ def keep_plan(
         toolchains=tuple((t.kind, t.version, t.provider) for t in prepared.toolchains),
         cache=prepared.cache,
         asked=dict(prepared.asked),
-        record=prepared.record.request,
+        choice=prepared.choice,
         jobs=prepared.jobs,
         keep_going=prepared.keep_going,
         scanned=tuple((path, *words) for path, words in sorted(scanned.items())),
@@ -201,7 +201,8 @@ def _prepared(body: Body, files: WorkspaceFiles) -> Prepared:
         cache=body.cache,
         asked=body.asked,
         # No definition changed, so no target went.
-        record=OutputRecord(files.root, body.record, lambda _: False),
+        gone=lambda _: False,
+        choice=body.choice,
         jobs=body.jobs,
         keep_going=body.keep_going,
     )
@@ -227,6 +228,11 @@ def _still(root: str, plan: Plan) -> Plan | None:
     return Plan(plan.body, found, old)
 
 
-def _words(files: WorkspaceFiles, path: str, words: tuple[str, ...]) -> tuple[str, ...]:
-    data = files.read(path, limit_bytes=None)
-    return tuple(word for word in words if word.encode() in data)
+def _same_words(
+    prepared: Prepared, path: str, words: tuple[str, ...], there: tuple[str, ...]
+) -> bool:
+    """Whether a source holds the same ones as then, and is what the actions will read."""
+    data = prepared.files.read(path, limit_bytes=None)
+    if Digest.of(data) != prepared.states.require(path):
+        return False
+    return tuple(word for word in words if word.encode() in data) == there

@@ -128,12 +128,14 @@ class _Build:
                 )
 
     def _wait(self) -> _Done:
-        """The next message of a worker; results that wait to be written are, if it takes long."""
+        """The next message of a worker; results that waited long enough are written meanwhile."""
         while True:
+            if self._tools.results.due:
+                self._tools.results.flush()
             try:
                 return self._done.get(timeout=FLUSH_S)
             except queue.Empty:
-                self._tools.results.flush()
+                continue
 
     def _begin(self, index: int, schedule: Schedule, pool: ThreadPoolExecutor) -> None:
         """Take the action from the cache, or hand it to a worker."""

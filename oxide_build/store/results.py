@@ -20,12 +20,6 @@ from oxide_build.store.ingredients import Ingredients
 # Keys of results are 32 bytes; those of what they were made of have this in front.
 _INGREDIENTS = b"i"
 
-# What SQLite says where the machine, not the index, is in the way.
-_REFUSALS = (
-    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY,
-)  # fmt: skip
-
 # How long a result may wait for others to be written with (seconds).
 FLUSH_S = 0.25
 
@@ -82,14 +76,15 @@ class ResultStore:
     def put(self, key: str, result: ActionResult, made_of: Ingredients | None = None) -> None:
         """Keep `result` and what its key was made of, soon: with others in one transaction.
 
-        A commit costs as much as a small action. Who waits longer calls `flush`.
+        A commit costs as much as a small action. Safe in any thread; `flush` is for the one that
+        made this object, once it is `due`. Another thread's connection to the index would stay
+        open after `close`, and what is left open while other processes come and go, as in `oxide
+        watch`, loses sight of the index.
         """
         with self._lock:
             self._pending[bytes.fromhex(key)] = msgspec.msgpack.encode(result)
             if made_of is not None:
                 self._pending[_INGREDIENTS + bytes.fromhex(key)] = made_of.encode()
-        if self.due:
-            self.flush()
 
     @property
     def due(self) -> bool:

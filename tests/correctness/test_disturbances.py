@@ -6,6 +6,7 @@ changed while it was read.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import time
@@ -18,6 +19,7 @@ import pytest
 
 from oxide_build.load.files import WorkspaceFiles
 from tests.conftest import Space
+from tests.correctness.graphs import start
 
 BUILD = """\
 [[genrule]]
@@ -43,6 +45,12 @@ name = "count"
 srcs = [":stripped"]
 outs = ["count.txt"]
 shell = "wc -l < oxide-out/p/stripped.txt > $(OUT)"
+
+[[genrule]]
+name = "deep"
+srcs = ["deep/*.txt"]
+outs = ["deep.txt"]
+shell = "cat $(SRCS) > $(OUT)"
 """.replace("< in.txt", "< p/in.txt")
 
 
@@ -74,6 +82,8 @@ def built(ws: Space) -> Space:
     ws.write("p/BUILD.toml", BUILD)
     ws.write("p/in.txt", "# a comment\nhello\n")
     ws.write("p/tool.sh", 'cat "$1" "$1"\n')
+    ws.write("p/deep/a.txt", "a\n")
+    ws.write("p/deep/b.txt", "b\n")
     ws.build()
     # Past the tick in which a change could hide.
     time.sleep(0.05)
@@ -83,7 +93,7 @@ def built(ws: Space) -> Space:
 
 @dataclass(frozen=True)
 class Row:
-    """A disturbance, and how many of the four actions run because of it."""
+    """A disturbance, and how many of the five actions run because of it."""
 
     change: Callable[[Space], object]
     ran: int
@@ -116,6 +126,36 @@ def folder_and_back(space: Space) -> None:
     assert space.oxide("build", "//...").exit_code == 3
     file.rmdir()
     file.write_text(text)
+
+
+def file_and_back(space: Space) -> None:
+    folder = space.root / "p/deep"
+    away = folder.rename(space.root / "away")
+    folder.write_text("a file where a folder was")
+    assert space.oxide("build", "//...").exit_code == 3
+    folder.unlink()
+    away.rename(folder)
+
+
+def swapped(space: Space) -> None:
+    """Two files of one size and time change places."""
+    one, two = space.root / "p/deep/a.txt", space.root / "p/deep/b.txt"
+    for file in (one, two):
+        os.utime(file, (1e9, 1e9))
+    one.rename(space.root / "p/c")
+    two.rename(one)
+    (space.root / "p/c").rename(two)
+
+
+def restored_from_backup(space: Space) -> None:
+    """A whole folder is replaced by a copy with the times of the original and one other file."""
+    folder, copy = space.root / "p/deep", space.root / "copy"
+    shutil.copytree(folder, copy)
+    before = (copy / "a.txt").stat()
+    (copy / "a.txt").write_text("A\n")
+    os.utime(copy / "a.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
+    shutil.rmtree(folder)
+    copy.rename(folder)
 
 
 def renamed_by_case(space: Space) -> None:
@@ -155,6 +195,14 @@ ROWS = {
     "output deleted": Row(lambda s: (s.root / "oxide-out/p/upper.txt").unlink(), 0),
     "output became a folder": Row(output_is_a_folder, 0),
     "folder and back": Row(folder_and_back, 0),
+    "file and back": Row(file_and_back, 0),
+    "files swapped": Row(swapped, 1),
+    "folder restored from a backup": Row(restored_from_backup, 1),
+    "file deleted that a glob found": Row(lambda s: (s.root / "p/deep/b.txt").unlink(), 1),
+    "target renamed": Row(edit_build('name = "count"', 'name = "lines"'), 0),
+    "target removed": Row(edit_build(BUILD[BUILD.index('[[genrule]]\nname = "deep"'):], ""), 0),
+    "output renamed": Row(edit_build('outs = ["count.txt"]', 'outs = ["lines.txt"]'), 1),
+    "cache removed": Row(lambda s: shutil.rmtree(s.cache), 5),
     "renamed by case": Row(renamed_by_case, 2),
     "command changed": Row(edit_build("tr a-z A-Z", "tr a-m A-M"), 2),
     "environment changed": Row(edit_build('"count"', '"count"\nenv = { A = "1" }'), 1),
@@ -170,6 +218,30 @@ def test_after_a_disturbance_the_build_is_right(built: Space, name: str) -> None
     assert ran.actions["ran"] == row.ran, [each["label"] for each in ran.record["ran"]]
     assert contents(built) == clean(built)
     assert built.build().actions["ran"] == 0
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_so_is_that_of_the_real_command_which_may_answer_from_a_snapshot(
+    built: Space, name: str
+) -> None:
+    deadline = time.monotonic() + 20
+    while not list(built.cache.glob("snapshots-v1/*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+        assert run(built)["ran"] == 0
+    assert list(built.cache.glob("snapshots-v1/*"))
+    row = ROWS[name]
+    row.change(built)
+    assert run(built)["ran"] == row.ran
+    assert contents(built) == clean(built)
+    assert run(built)["ran"] == 0
+
+
+def run(space: Space) -> dict[str, int]:
+    process = start(space, "build", "--json", "//...")
+    out, err = process.communicate()
+    assert process.returncode == 0, err.decode()
+    actions: dict[str, int] = json.loads(out)["actions"]
+    return actions
 
 
 def test_a_deleted_input_is_named(built: Space) -> None:
@@ -235,6 +307,7 @@ def test_a_source_that_changes_before_it_is_copied_stops_the_build(
 def test_a_source_that_changes_within_the_tick_of_its_hash_is_seen(ws: Space) -> None:
     ws.write("p/BUILD.toml", BUILD)
     ws.write("p/tool.sh", 'cat "$1"\n')
+    ws.write("p/deep/a.txt", "a\n")
     file = ws.write("p/in.txt", "0000\n")
     for number in range(1, 8):
         # Same size, at once after the build: stamps may well be equal.

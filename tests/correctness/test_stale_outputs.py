@@ -75,7 +75,7 @@ def test_a_link_is_not_followed(two: Space, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     (two.root / "oxide-out/a").rename(outside)
     (two.root / "oxide-out/a").symlink_to(outside)
-    two.write("a/BUILD.toml", "")
+    (two.root / "a/BUILD.toml").unlink()
     two.build("//b:three")
     assert (outside / "two.txt").exists()
 
