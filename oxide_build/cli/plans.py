@@ -20,7 +20,6 @@ from oxide_build.analysis.actions import ActionGraph, Output
 from oxide_build.cli.folders import Folders
 from oxide_build.cli.prepared import Prepared, UsedToolchain, file_states
 from oxide_build.errors import InfrastructureError, OxideError
-from oxide_build.execution.output_record import OutputRecord
 from oxide_build.host.clock import settled
 from oxide_build.host.files import write_atomic
 from oxide_build.load.files import WorkspaceFiles, folder_names
@@ -64,7 +63,7 @@ class Body(msgspec.Struct, frozen=True, array_like=True):
     toolchains: tuple[tuple[str, str, str], ...]
     cache: CacheSettings
     asked: dict[str, Any]
-    record: str
+    choice: str
     jobs: int
     keep_going: bool
     scanned: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]
@@ -140,7 +139,7 @@ def keep_plan(
         toolchains=tuple((t.kind, t.version, t.provider) for t in prepared.toolchains),
         cache=prepared.cache,
         asked=dict(prepared.asked),
-        record=prepared.record.request,
+        choice=prepared.choice,
         jobs=prepared.jobs,
         keep_going=prepared.keep_going,
         scanned=tuple((path, *words) for path, words in sorted(scanned.items())),
@@ -202,7 +201,8 @@ def _prepared(body: Body, files: WorkspaceFiles) -> Prepared:
         cache=body.cache,
         asked=body.asked,
         # No definition changed, so no target went.
-        record=OutputRecord(files.root, body.record, lambda _: False),
+        gone=lambda _: False,
+        choice=body.choice,
         jobs=body.jobs,
         keep_going=body.keep_going,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,7 +51,8 @@ class Prepared:
 
     asked     what was asked for, for the log
     names     what each part of a toolchain is, by the pair that actions name it with
-    record    what builds have put into `oxide-out`
+    gone      whether a label of an earlier build is no target any more
+    choice    what chooses among the outputs of the targets, as in `OutputRecord`
     """
 
     files: WorkspaceFiles
@@ -63,7 +64,8 @@ class Prepared:
     toolchains: tuple[UsedToolchain, ...]
     cache: CacheSettings
     asked: Mapping[str, object]
-    record: OutputRecord
+    gone: Callable[[str], bool]
+    choice: str
     jobs: int
     keep_going: bool
     processes: ProcessGroup = field(default_factory=ProcessGroup)
@@ -95,7 +97,7 @@ class Prepared:
                 runner=LocalRunner(self.processes),
                 watch=ToolWatch(self.context.trees, self.folders.store),
                 tree=OutputTree(self.root, blobs, self.states),
-                record=self.record,
+                record=OutputRecord(self.root, self.choice, self.gone),
                 context=self.context,
                 shared=shared,
                 uses=Uses(cache, workspace),

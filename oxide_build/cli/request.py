@@ -28,3 +28,9 @@ class Request:
     jobs: int = 0
     keep_going: bool = False
     lock: Lock | None = None
+
+    @property
+    def choice(self) -> str:
+        """What chooses among the outputs of the same targets; "" where nothing does."""
+        asked = [f"--arch {arch}" for arch in sorted(self.archs)]
+        return " ".join([*asked, *(f"--config {name}" for name in sorted(self.configs))])

@@ -14,7 +14,6 @@ from oxide_build.analysis.analyze import analyze, toolchain_id
 from oxide_build.analysis.configure import configure
 from oxide_build.analysis.rule_set import RuleSet
 from oxide_build.cli.folders import Folders
-from oxide_build.cli.output_requests import output_record
 from oxide_build.cli.prepared import Prepared, UsedToolchain, file_states
 from oxide_build.cli.request import Request
 from oxide_build.cli.rule_files import builtin_rule_files, rule_reader
@@ -30,7 +29,7 @@ from oxide_build.errors import (
 from oxide_build.execution.output_tree import OutputTree
 from oxide_build.execution.steps import steps_digest
 from oxide_build.host.process import ProcessGroup
-from oxide_build.load.files import WorkspaceFiles
+from oxide_build.load.files import BUILD_FILE, WorkspaceFiles
 from oxide_build.load.graph import TargetGraph, load_graph
 from oxide_build.load.workspace_file import find_workspace, read_workspace
 from oxide_build.model.arch import ArchRequest
@@ -115,11 +114,20 @@ class Session:
                 "cuda": self.request.cuda,
                 "workspace": self.workspace.root,
             },
-            record=output_record(self.request.archs, self.request.configs, self.files, self.graph),
+            gone=self._gone,
+            choice=self.request.choice,
             jobs=self.request.jobs or os.cpu_count() or 1,
             keep_going=self.request.keep_going,
             processes=self.processes,
         )
+
+    def _gone(self, text: str) -> bool:
+        """Whether a label of an earlier build is no target any more, as far as this one knows."""
+        package, _, name = text.removeprefix("//").partition(":")
+        names = self.graph.packages.get(package)
+        if names is not None:
+            return name not in names
+        return not self.files.exists(f"{package}/{BUILD_FILE}" if package else BUILD_FILE)
 
     def own_archs(self, target: Target) -> tuple[ArchRequest, ...]:
         """The archs of a target whose rule builds for a list of its own; chooses their toolchains.

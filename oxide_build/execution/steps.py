@@ -51,7 +51,7 @@ def steps_digest() -> str:
 
 def _write_file(folder: Path, args: Sequence[str], action: Action) -> str:
     path, content = args
-    (folder / path).write_text(content)
+    (folder / path).write_text(content, encoding="utf-8", errors="surrogateescape")
     return ""
 
 
@@ -71,14 +71,15 @@ def _copy(folder: Path, args: Sequence[str], action: Action) -> str:
 def _public_symbols(folder: Path, args: Sequence[str], action: Action) -> str:
     module, target, label, *entries = args
     names = public_symbols(_read(folder / module), entries, label)
-    (folder / target).write_text("".join(f"{name}\n" for name in names))
+    (folder / target).write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
     return ""
 
 
 def _place(folder: Path, args: Sequence[str], action: Action) -> str:
     module, target, label = args
     placed = place_address_spaces(_read(folder / module), label)
-    (folder / target).write_text(strip_target_attributes(placed.text))
+    text = strip_target_attributes(placed.text)
+    (folder / target).write_text(text, encoding="utf-8", errors="surrogateescape")
     return ""
 
 
@@ -102,7 +103,7 @@ def _assembly_record(folder: Path, args: Sequence[str], action: Action) -> str:
     tools = dict(pair.split("=", 1) for pair in pairs)
     said = _read(folder / log)
     record = assembly_record(_read(folder / ptx), said, label=label, arch=arch, tools=tools)
-    (folder / target).write_text(json.dumps(record, indent=2) + "\n")
+    (folder / target).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     return useful_lines(said)
 
 

@@ -6,8 +6,15 @@ from oxide_build.model.arch import Arch
 from oxide_build.model.ptx import PtxVersion
 from oxide_build.resolution.facts import Facts
 
-# 13.0 takes sm_88 from PTX 7.3 on, later ones from 9.0 (toolchains/arch.toml).
-_EARLY_88 = ("13.0", Arch(88), PtxVersion(7, 3))
+# Toolkits that take a target from a lower version than all others (toolchains/arch.toml).
+_EARLY = {
+    ("13.0", Arch(88)): PtxVersion(7, 3),
+    ("12.8", Arch(100, "f")): PtxVersion(8, 6),
+    ("12.8", Arch(101, "f")): PtxVersion(8, 6),
+    ("12.8", Arch(120, "f")): PtxVersion(8, 7),
+}
+# 13.0 gave this GPU another name, and its ptxas takes the old one in a `.target` only.
+_RENAMED = {Arch(101, "a"): Arch(110, "a")}
 
 
 def refused(facts: Facts, cuda: str, version: PtxVersion, target: Arch, arch: Arch) -> str | None:
@@ -24,11 +31,9 @@ def refused(facts: Facts, cuda: str, version: PtxVersion, target: Arch, arch: Ar
     known = facts.drivers.published | facts.drivers.unpublished
     if version > ceiling or version not in known:
         return f"ptxas {cuda} does not take PTX {version}"
-    minimum = facts.arch.minimum(target)
-    if (cuda, target) == _EARLY_88[:2]:
-        minimum = _EARLY_88[2]
+    minimum = _EARLY.get((cuda, target), facts.arch.minimum(target))
     if minimum is None or version < minimum:
         return f"{target} needs PTX {minimum}"
-    if not target.runs_on(arch):
+    if not target.runs_on(arch) and _RENAMED.get(target) != arch:
         return f"code for {target} does not run on {arch}"
     return None
