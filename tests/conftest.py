@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from oxide_build.cli.main import run
+from oxide_build.entry import run
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

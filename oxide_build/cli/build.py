@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from oxide_build.cli.messages import say
 from oxide_build.cli.options import graph_options, split
-
-if TYPE_CHECKING:
-    from oxide_build.cli.prepared import Prepared
-    from oxide_build.cli.ready import Ready
-    from oxide_build.execution.report import BuildReport, BuildReporter
-
-_MARK = "SECONDS"
 
 _HELP = """Build targets and put their outputs into oxide-out.
 
@@ -82,78 +72,7 @@ def command(
 
         return show(start, request, as_json=as_json)
     from oxide_build.cli.ready import get_ready
+    from oxide_build.cli.running import Showing, run_build
 
-    ready = get_ready(argv, start, request)
-    return _build(ready, argv, start, profile=profile, as_json=as_json, quiet=quiet)
-
-
-def _build(
-    ready: Ready, argv: list[str], start: Path, *, profile: str | None, as_json: bool, quiet: bool
-) -> int:
-    """Build, and say what came of it."""
-    from oxide_build.cli.bookkeeping import keep_cache_small
-    from oxide_build.cli.progress import BuildProgress, StatusLine, size
-    from oxide_build.cli.snapshots import take_snapshot
-    from oxide_build.cli.summary import as_record, summary, trace
-    from oxide_build.execution.build import check
-
-    prepared, line = ready.prepared, StatusLine()
-    try:
-        report = _logged(prepared, BuildProgress(line, quiet=quiet))
-    finally:
-        line.clear()
-    if profile is not None:
-        Path(profile).write_text(json.dumps(trace(report)), encoding="utf-8")
-    if as_json:
-        click.echo(json.dumps(as_record(report, prepared.toolchains), indent=2))
-    if not quiet:
-        for text in summary(report):
-            say(text)
-    collected = keep_cache_small(prepared)
-    if collected is not None and not quiet:
-        freed = size(collected.freed_bytes)
-        say(f"the cache was too large: {freed} removed, {size(collected.left_bytes)} left")
-    check(report)
-    defined = ready.definitions()
-    if defined is not None:
-        out, err = _said(report.again(), prepared, as_json=as_json, quiet=quiet)
-        take_snapshot(argv, start, prepared, defined, out, err)
-    return 0
-
-
-def _logged(prepared: Prepared, reporter: BuildReporter) -> BuildReport:
-    """Build with the log that is always kept."""
-    from oxide_build.cli.bookkeeping import event_log
-    from oxide_build.errors import OxideError
-    from oxide_build.execution.build import build
-
-    log = event_log(prepared, reporter)
-    ending = "interrupted"
-    try:
-        with prepared.build_tools() as tools:
-            report = build(prepared.graph, tools, log)
-        ending = "failed" if report.failures else "ok"
-        return report
-    except OxideError:
-        ending = "error"
-        raise
-    finally:
-        log.end(ending)
-
-
-def _said(
-    report: BuildReport, prepared: Prepared, *, as_json: bool, quiet: bool
-) -> tuple[str, str]:
-    """What this command prints of `report`, with a mark in the place of its seconds."""
-    from oxide_build.cli.progress import outcome_lines
-    from oxide_build.cli.summary import as_record, summary
-    from oxide_build.snapshot.snapshot import SECONDS
-
-    lines = [line for outcome in report.outcomes for line in outcome_lines(outcome)]
-    if not quiet:
-        lines += summary(report, seconds=SECONDS)
-    out = ""
-    if as_json:
-        record = {**as_record(report, prepared.toolchains), "wall_s": _MARK}
-        out = json.dumps(record, indent=2).replace(f'"{_MARK}"', SECONDS) + "\n"
-    return out, "".join(f"{line}\n" for line in lines)
+    showing = Showing(quiet=quiet, as_json=as_json, profile=profile)
+    return run_build(get_ready(argv, start, request, showing), argv, start, showing)

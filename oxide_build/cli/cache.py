@@ -201,7 +201,7 @@ def _limits() -> Limits:
     from oxide_build.cli.cache_limits import max_bytes
     from oxide_build.errors import UsageError
     from oxide_build.load.workspace_file import find_workspace, load_workspace
-    from oxide_build.model.workspace import CacheSettings
+    from oxide_build.model.cache_settings import CacheSettings
     from oxide_build.store.gc import Limits
 
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from oxide_build.errors import UsageError
-from oxide_build.model.workspace import CacheSettings
+from oxide_build.model.cache_settings import CacheSettings
 
 
 def max_bytes(settings: CacheSettings) -> int:

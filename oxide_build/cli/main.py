@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import importlib
 import os
-import sys
-import traceback
 from typing import Any
 
 import click
 
 from oxide_build import __version__
+from oxide_build.cli.guard import guarded
 from oxide_build.cli.messages import show_error
-from oxide_build.errors import OxideError, UsageError
+from oxide_build.errors import UsageError
 
 # Commands by name: where they are and what they do. Each is imported when it is called, so that
 # `oxide --version` and completion stay fast.
@@ -32,9 +31,6 @@ _COMMANDS = {
     "version": ("version", "Show the version of oxide_build and of what it runs on."),
     "completion": ("completion", "Print the script that completes `oxide` in a shell."),
 }
-
-_INTERRUPTED = 130
-_BUG = 70
 
 _HELP = """Build GPU kernels from TOML targets, once per architecture, with compilers that fit.
 
@@ -101,37 +97,24 @@ def cli(directory: str | None) -> None:
         os.chdir(directory)
 
 
-def main(argv: list[str] | None = None) -> None:
-    """Run the command line and exit with its code."""
-    sys.exit(run(sys.argv[1:] if argv is None else argv))
-
-
 def run(argv: list[str]) -> int:
     """Run the command line; returns the exit code."""
+    return guarded(lambda: _run(argv))
+
+
+def _run(argv: list[str]) -> int:
     try:
         result: Any = cli.main(
             args=list(argv), prog_name="oxide", standalone_mode=False, obj=tuple(argv)
         )
-        return result if isinstance(result, int) else 0
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.ClickException as error:
         _show_usage(error)
         return error.exit_code
-    except OxideError as error:
-        show_error(error)
-        return error.exit_code
-    except (KeyboardInterrupt, click.exceptions.Abort):
-        click.echo("interrupted; the next build goes on from here", err=True)
-        return _INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has had enough; keep Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except Exception:
-        click.echo(traceback.format_exc(), err=True)
-        click.echo("this is a bug in oxide_build: please report it with the lines above", err=True)
-        return _BUG
+    except click.exceptions.Abort:
+        raise KeyboardInterrupt from None
+    return result if isinstance(result, int) else 0
 
 
 def _show_usage(error: click.ClickException) -> None:
@@ -140,7 +123,3 @@ def _show_usage(error: click.ClickException) -> None:
     if not hint and context is not None:
         hint = f"see `{context.command_path} --help`"
     show_error(UsageError(message.rstrip("."), hint=hint or None))
-
-
-if __name__ == "__main__":
-    main()

@@ -12,7 +12,7 @@ import os
 import time
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -24,13 +24,16 @@ from oxide_build.host.clock import settled
 from oxide_build.host.files import write_atomic
 from oxide_build.load.files import WorkspaceFiles, folder_names
 from oxide_build.model.action import Action
+from oxide_build.model.cache_settings import CacheSettings
 from oxide_build.model.digest import Digest
 from oxide_build.model.label import Label
 from oxide_build.model.toolchain import ToolTree
-from oxide_build.model.workspace import CacheSettings
 from oxide_build.snapshot.request import request_text, snapshot_path, workspace_root
 from oxide_build.snapshot.snapshot import State, decode, encode
 from oxide_build.store.keys import KeyContext
+
+if TYPE_CHECKING:
+    from oxide_build.cli.running import Showing
 
 _SUFFIX = ".plan"
 _LENGTH = 8
@@ -66,6 +69,8 @@ class Body(msgspec.Struct, frozen=True, array_like=True):
     choice: str
     jobs: int
     keep_going: bool
+    quiet: bool
+    as_json: bool
     scanned: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]
     folders: dict[str, int]
 
@@ -115,6 +120,7 @@ def keep_plan(
     argv: list[str],
     start: Path,
     prepared: Prepared,
+    showing: Showing,
     states: dict[str, State],
     scanned: dict[str, tuple[tuple[str, ...], tuple[str, ...]]],
 ) -> None:
@@ -142,6 +148,8 @@ def keep_plan(
         choice=prepared.choice,
         jobs=prepared.jobs,
         keep_going=prepared.keep_going,
+        quiet=showing.quiet,
+        as_json=showing.as_json,
         scanned=tuple((path, *words) for path, words in sorted(scanned.items())),
         folders={path or ".": names for path, names in prepared.files.names.items()},
     )

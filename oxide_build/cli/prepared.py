@@ -24,7 +24,7 @@ from oxide_build.execution.tool_watch import ToolWatch
 from oxide_build.execution.tools import BuildTools
 from oxide_build.host.process import ProcessGroup
 from oxide_build.load.files import WorkspaceFiles
-from oxide_build.model.workspace import CacheSettings
+from oxide_build.model.cache_settings import CacheSettings
 from oxide_build.store.blobs import BlobStore
 from oxide_build.store.file_states import FileStates
 from oxide_build.store.history import History

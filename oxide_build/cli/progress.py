@@ -11,10 +11,9 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import click
-
 from oxide_build.cli.messages import say
 from oxide_build.execution.report import ActionOutcome
+from oxide_build.host.terminal import styled
 from oxide_build.model.action import Action
 
 if TYPE_CHECKING:
@@ -43,14 +42,14 @@ def size(size_bytes: int) -> str:
 def outcome_lines(outcome: ActionOutcome) -> Iterator[str]:
     """What is shown of an action that failed or whose tools said something; nothing of others."""
     if outcome.failure is not None:
-        head = click.style("failed:", fg="red", bold=True)
+        head = styled("failed:", "red", bold=True)
         yield f"{head} {action_name(outcome.action)}: {outcome.failure}"
     elif outcome.message:
-        yield f"{click.style('warnings:', fg='yellow')} {action_name(outcome.action)}"
+        yield f"{styled('warnings:', 'yellow')} {action_name(outcome.action)}"
     if outcome.message:
         yield outcome.message.rstrip() + "\n"
     if outcome.hint:
-        yield f"{click.style('hint:', fg='cyan', bold=True)} {outcome.hint}\n"
+        yield f"{styled('hint:', 'cyan', bold=True)} {outcome.hint}\n"
 
 
 class StatusLine:
@@ -69,13 +68,18 @@ class StatusLine:
         self._drawn = now
         self._shown = True
         columns = shutil.get_terminal_size((100, 24)).columns
-        click.echo(f"\r\x1b[K{text[: columns - 1]}", nl=False, err=True)
+        _draw(f"\r\x1b[K{text[: columns - 1]}")
 
     def clear(self) -> None:
         """Take the line away, before something is printed for good."""
         if self._shown:
-            click.echo("\r\x1b[K", nl=False, err=True)
+            _draw("\r\x1b[K")
             self._shown = False
+
+
+def _draw(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
 
 
 class BuildProgress:
@@ -152,7 +156,7 @@ class FetchProgress:
 
     def failed(self, what: str, reason: str) -> None:
         self.close()
-        say(f"{click.style('could not fetch', fg='yellow')} {what}: {reason}")
+        say(f"{styled('could not fetch', 'yellow')} {what}: {reason}")
 
     def close(self) -> None:
         """Take the bar away; harmless when there is none."""

@@ -45,7 +45,7 @@ def command(
 ) -> int:
     import watchfiles
 
-    from oxide_build.cli.main import run
+    from oxide_build.entry import run
     from oxide_build.load.workspace_file import find_workspace
 
     root = find_workspace(Path.cwd())

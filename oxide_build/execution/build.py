@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import queue
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from oxide_build.analysis.actions import ActionGraph
@@ -14,6 +13,7 @@ from oxide_build.execution.report import ActionOutcome, BuildReport, BuildReport
 from oxide_build.execution.schedule import Schedule
 from oxide_build.execution.tools import BuildTools
 from oxide_build.execution.work import Work, perform
+from oxide_build.execution.workers import Workers
 from oxide_build.model.action import Action
 from oxide_build.model.label import Label
 from oxide_build.store.blobs import DamagedBlob
@@ -73,7 +73,7 @@ class _Build:
         schedule = Schedule(self._graph, wanted)
         self._reporter.begin(schedule.total)
         try:
-            with ThreadPoolExecutor(self._tools.jobs, "oxide-action") as pool:
+            with Workers(self._tools.jobs) as pool:
                 try:
                     self._drive(schedule, pool)
                 except DamagedBlob:
@@ -110,7 +110,7 @@ class _Build:
             with contextlib.suppress(DamagedBlob):
                 self._tools.blobs.checked(output.blob)
 
-    def _drive(self, schedule: Schedule, pool: ThreadPoolExecutor) -> None:
+    def _drive(self, schedule: Schedule, pool: Workers) -> None:
         while not schedule.finished:
             index = None
             if self._running < self._tools.jobs and not self._stopping:
@@ -137,7 +137,7 @@ class _Build:
             except queue.Empty:
                 continue
 
-    def _begin(self, index: int, schedule: Schedule, pool: ThreadPoolExecutor) -> None:
+    def _begin(self, index: int, schedule: Schedule, pool: Workers) -> None:
         """Take the action from the cache, or hand it to a worker."""
         action = self._graph.actions[index]
         sources = {

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from oxide_build.host.terminal import without_colour
 from oxide_build.model.action import Action
-from oxide_build.resolution.messages import MessageFacts
+
+if TYPE_CHECKING:
+    from oxide_build.resolution.messages import MessageFacts
 
 _UNREADABLE = re.compile(r"couldn't read `([^`]+)`")
 _NO_MODULE = re.compile(r"file not found for module `([^`]+)`")

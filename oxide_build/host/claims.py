@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import secrets
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,7 +36,7 @@ def claim(parent: Path, prefix: str) -> ClaimedFolder:
     """Make a folder below `parent` whose name begins with `prefix`; raises `OSError`."""
     parent.mkdir(parents=True, exist_ok=True)
     while True:
-        path = f"{parent}/{prefix}{secrets.token_hex(6)}"
+        path = f"{parent}/{prefix}{os.urandom(6).hex()}"
         os.mkdir(path, 0o700)
         handle = None
         with contextlib.suppress(FileNotFoundError):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -20,7 +19,8 @@ def new_file(path: Path, *, mode: int) -> Iterator[BinaryIO]:
     A reader sees the old file or the whole new one; a link at `path` is replaced, not followed.
     The folder must exist. Raises `OSError`.
     """
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".tmp-")
+    temporary = f"{path.parent}/.tmp-{_random()}"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
@@ -65,7 +65,8 @@ def scratch_folder(parent: Path, prefix: str) -> Iterator[Path]:
     """A new folder below `parent` that is gone afterwards, whatever happened inside."""
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(dir=parent, prefix=prefix))
+        folder = parent / f"{prefix}{_random()}"
+        folder.mkdir(mode=0o700)
     except OSError as error:
         raise InfrastructureError(
             f"could not make a folder in `{parent}`: {error.strerror}"
@@ -74,3 +75,8 @@ def scratch_folder(parent: Path, prefix: str) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _random() -> str:
+    # Not `tempfile`: importing it takes longer than many a build.
+    return os.urandom(8).hex()

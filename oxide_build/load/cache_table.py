@@ -6,8 +6,8 @@ import re
 
 from oxide_build.load.table import Table
 from oxide_build.load.wording import type_of
+from oxide_build.model.cache_settings import CacheSettings
 from oxide_build.model.label import shown
-from oxide_build.model.workspace import CacheSettings
 
 _KEYS = ("max_size", "max_age_days", "shared")
 _SIZE = re.compile(r"(\d{1,6}(?:\.\d{1,3})?)\s*(MB|GB|TB)\Z", re.ASCII)

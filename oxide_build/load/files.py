@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from oxide_build.errors import DefinitionError, InfrastructureError, UsageError
-from oxide_build.load.toml_file import SIZE_LIMIT_BYTES, check_size
+from oxide_build.load.limits import SIZE_LIMIT_BYTES, check_size
 from oxide_build.model.action import OUTPUT_ROOT
 from oxide_build.model.label import check_package, shown
 

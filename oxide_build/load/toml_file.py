@@ -10,11 +10,11 @@ from typing import Any
 import tomli
 
 from oxide_build.errors import DefinitionError
+from oxide_build.load.limits import SIZE_LIMIT_BYTES, check_size
 from oxide_build.load.toml_lines import TomlLines, deepest_line, scan_lines
 from oxide_build.model.label import shown
 from oxide_build.model.target import Location
 
-SIZE_LIMIT_BYTES = 4 << 20
 # tomli allows 400 levels; older ones, as many as Python's own stack.
 _DEEP = 100
 _PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)\Z")
@@ -31,15 +31,6 @@ class TomlFile:
     def place(self, *path: str | int) -> Location:
         """Where `path` is written, or the nearest thing around it."""
         return Location(self.path, self.lines.line(*path))
-
-
-def check_size(path: str, size_bytes: int, limit_bytes: int) -> None:
-    """Raise `DefinitionError` for a file that no person wrote."""
-    if size_bytes > limit_bytes:
-        raise DefinitionError(
-            f"{path}: the file has {size_bytes:,} bytes, but at most {limit_bytes:,} are read",
-            hint="put data into files of their own and name them in an attribute",
-        )
 
 
 def parse_toml(path: str, data: bytes) -> TomlFile:

@@ -27,9 +27,9 @@ from oxide_build.load.spellings import (
 from oxide_build.load.table import Table
 from oxide_build.load.toml_file import parse_toml
 from oxide_build.load.wording import suggestion
+from oxide_build.model.cache_settings import CacheSettings
 from oxide_build.model.label import check_package, shown
 from oxide_build.model.workspace import (
-    CacheSettings,
     ConfigSetting,
     ToolchainRequirements,
     Workspace,

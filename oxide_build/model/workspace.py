@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from oxide_build.model.archive_source import ArchiveSource
+from oxide_build.model.cache_settings import CacheSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,16 +32,6 @@ class ToolchainRequirements:
     cuda: str = ">=12.8"
     providers: tuple[str, ...] = ("archive", "rustup", "apt", "pypi", "system")
     archives: tuple[ArchiveSource, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CacheSettings:
-    """`[cache]`: the size that a build keeps to, days that a result may lie unused, and the folder
-    of a second cache that is only read."""
-
-    max_bytes: int = 20_000_000_000
-    max_age_days: float = 30
-    shared: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

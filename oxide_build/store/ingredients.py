@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -122,6 +121,8 @@ def _commands(old: Ingredients, new: Ingredients) -> Iterator[Difference]:
 
 def _arguments(old: tuple[str, ...], new: tuple[str, ...]) -> str:
     """`-mcpu=sm_80 -> -mcpu=sm_90`, `+ -Copt-level=2`, `- --cfg`."""
+    import difflib
+
     parts = []
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     for what, a, b, c, d in matcher.get_opcodes():

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from oxide_build.errors import DefinitionError
-from oxide_build.load.toml_file import SIZE_LIMIT_BYTES, parse_toml
+from oxide_build.load.limits import SIZE_LIMIT_BYTES
+from oxide_build.load.toml_file import parse_toml
 from tests.unit.load.conftest import Loading
 
 SECRET = "root:x:0:0"
