@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +16,19 @@ from oxide_build.cli.messages import say
 
 if TYPE_CHECKING:
     from oxide_build.store.gc import Limits
+    from oxide_build.store.inventory import Inventory
 
-# What a cache folder of ours may hold; `clear` removes these and nothing else.
-_PARTS = (
-    "blobs-v1", "results-v1", "file-states-v1", "snapshots-v1", "history-v1", "logs-v1", "uses-v1",
-    "tmp", "size-v1", "gc.lock",
-)  # fmt: skip
+_CLEAR_HELP = """Remove everything in the cache, and nothing that is not the tool's.
+
+Builds may run: they make again what they miss. `oxide-out` of workspaces stays.
+"""
+
 _DAY_S = 86_400
+# Days, and how that is said.
+_AGES = (
+    (1.0, "within 1 day"), (7.0, "within 7 days"), (30.0, "within 30 days"),
+    (float("inf"), "longer ago"),
+)  # fmt: skip
 
 _STATS_HELP = """Show how much lies in the cache, how old it is, its limits, and how often the last
 builds found what they needed, by stage and arch."""
@@ -31,8 +39,8 @@ are not trusted any more.
 """
 _GC_HELP = """Remove what was not used for long, and what is over the size limit, oldest use first.
 
-Builds do it by themselves when the size limit is exceeded. What was used within the last hour
-stays, since a build that runs may be relying on it.
+Builds do it by themselves when the size limit is exceeded, and once a day. What was used within the
+last hour stays, since a build that runs may be relying on it.
 """
 
 
@@ -58,14 +66,9 @@ def stats_command(as_json: bool) -> int:
     from oxide_build.cli.progress import size
     from oxide_build.store.inventory import take_inventory
 
-    cache = Folders.find().cache
-    found, limits, now = take_inventory(cache), _limits(), time.time()
-    ages = Counter[str]()
-    for stored in found.results:
-        days = (now - stored.used_s) / _DAY_S
-        ages[
-            "1 day" if days < 1 else "7 days" if days < 7 else "30 days" if days < 30 else "more"
-        ] += 1
+    cache, limits, now = Folders.find().cache, _limits(), time.time()
+    found = take_inventory(cache, now)
+    ages = _bytes_by_age(found, now)
     rates = hit_rates(cache)
     if as_json:
         record = {
@@ -76,7 +79,7 @@ def stats_command(as_json: bool) -> int:
             "size_bytes": found.size_bytes,
             "max_bytes": limits.max_bytes,
             "max_age_days": limits.max_age_days,
-            "used_within": dict(ages),
+            "bytes_used_within": ages,
             "stages": {stage: {"hits": h, "ran": r} for stage, (h, r) in rates.items()},
         }
         click.echo(json.dumps(record, indent=2))
@@ -86,12 +89,8 @@ def stats_command(as_json: bool) -> int:
         f"  {len(found.results)} results, {len(found.blobs)} blobs, {size(found.size_bytes)}"
     )
     click.echo(f"  at most {size(limits.max_bytes)}, {limits.max_age_days:g} days unused")
-    used = ", ".join(
-        f"{ages[key]} within {key}" for key in ("1 day", "7 days", "30 days") if ages[key]
-    )
-    click.echo(
-        f"  last used: {used or 'never'}" + (f", {ages['more']} before" if ages["more"] else "")
-    )
+    used = ", ".join(f"{size(ages[name])} {name}" for name in ages if ages[name])
+    click.echo(f"  last used: {used or 'never'}")
     for stage, (hits, ran) in rates.items():
         click.echo(f"  {stage:24} {100 * hits / (hits + ran):5.1f} % hits of {hits + ran}")
     return 0
@@ -108,7 +107,8 @@ def verify_command(repairing: bool, as_json: bool) -> int:
     cache = Folders.find().cache
     found = list(verify(cache))
     if repairing and found:
-        repair(cache, found)
+        with _explained(cache):
+            repair(cache, found)
     if as_json:
         rows = [{"what": each.what, "how": each.how} for each in found]
         click.echo(json.dumps({"schema": 1, "ok": not found, "damages": rows}, indent=2))
@@ -124,11 +124,12 @@ def verify_command(repairing: bool, as_json: bool) -> int:
 @click.option("--max-size", metavar="SIZE", help="At most so much: 20GB, 500MB.")
 @click.option("--max-age-days", type=click.FloatRange(min=0), help="Unused for at most so long.")
 @click.option("--dry-run", is_flag=True, help="Remove nothing; say what would go.")
-def gc_command(max_size: str | None, max_age_days: float | None, dry_run: bool) -> int:
-    from dataclasses import replace
-
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def gc_command(
+    max_size: str | None, max_age_days: float | None, dry_run: bool, as_json: bool
+) -> int:
+    from oxide_build.cli.cache_words import collected
     from oxide_build.cli.folders import Folders
-    from oxide_build.cli.progress import size
     from oxide_build.load.cache_table import parse_size
     from oxide_build.store.gc import collect_garbage
 
@@ -142,42 +143,59 @@ def gc_command(max_size: str | None, max_age_days: float | None, dry_run: bool) 
         limits = replace(limits, max_bytes=found)
     if max_age_days is not None:
         limits = replace(limits, max_age_days=max_age_days)
-    report = collect_garbage(Folders.find().cache, limits, dry_run=dry_run)
+    cache = Folders.find().cache
+    with _explained(cache):
+        report = collect_garbage(cache, limits, dry_run=dry_run)
     if report is None:
         say("another process is collecting already")
         return 0
-    would = "would remove" if dry_run else "removed"
-    say(
-        f"{would} {report.results} results and {report.blobs} blobs, {size(report.freed_bytes)}; "
-        f"{size(report.left_bytes)} left"
-    )
+    if as_json:
+        click.echo(json.dumps({"schema": 1, "dry_run": dry_run, **asdict(report)}, indent=2))
+    say(collected(report, limits, dry_run=dry_run))
     return 0
 
 
-@command.command("clear", help="Remove everything in the cache. Builds start from nothing.")
-def clear_command() -> int:
+@command.command("clear", help=_CLEAR_HELP)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def clear_command(as_json: bool) -> int:
     from oxide_build.cli.folders import Folders
-    from oxide_build.errors import UsageError
+    from oxide_build.cli.progress import size
+    from oxide_build.store.clearing import clear
 
     cache = Folders.find().cache
-    foreign = sorted(path.name for path in cache.iterdir() if path.name not in _PARTS)
-    if foreign and not any((cache / part).exists() for part in _PARTS):
-        raise UsageError(
-            f"`{cache}` does not look like a cache of oxide_build: it has `{foreign[0]}`",
-            hint="is OXIDE_CACHE what it should be?",
-        )
-    for part in _PARTS:
-        path = cache / part
-        if path.is_dir() and not path.is_symlink():
-            # Renamed first, so that nobody finds half of it.
-            gone = path.with_name(f"{part}.gone")
-            shutil.rmtree(gone, ignore_errors=True)
-            path.rename(gone)
-            shutil.rmtree(gone, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
-    say(f"cleared {cache}" + (f", except `{foreign[0]}`, which is not ours" if foreign else ""))
+    with _explained(cache):
+        done = clear(cache)
+    if as_json:
+        click.echo(json.dumps({"schema": 1, **asdict(done)}, indent=2))
+    rest = f", except `{'`, `'.join(done.left[:3])}`, which is not ours" if done.left else ""
+    say(f"cleared {cache}{rest}: {done.results} results, {size(done.size_bytes)} in files")
     return 0
+
+
+@contextmanager
+def _explained(cache: Path) -> Iterator[None]:
+    from oxide_build.errors import InfrastructureError
+
+    try:
+        yield
+    except OSError as error:
+        raise InfrastructureError(
+            f"the cache `{cache}` could not be changed: {error.strerror or error}"
+        ) from error
+
+
+def _bytes_by_age(found: Inventory, now: float) -> dict[str, int]:
+    """Bytes of blobs by when a result that names them was last used; those without one last."""
+    used: dict[str, float] = {}
+    for stored in found.results:
+        for output in stored.result.outputs:
+            used[output.sha256] = max(stored.used_s, used.get(output.sha256, 0.0))
+    ages = dict.fromkeys((*(name for _, name in _AGES), "by no result"), 0)
+    for name, (size_bytes, _) in found.blobs.items():
+        days = (now - used[name]) / _DAY_S if name in used else 0.0
+        age = next(text for limit, text in _AGES if days < limit)
+        ages[age if name in used else "by no result"] += size_bytes
+    return ages
 
 
 def hit_rates(cache: Path) -> dict[str, tuple[int, int]]:

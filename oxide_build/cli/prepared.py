@@ -30,6 +30,7 @@ from oxide_build.store.file_states import FileStates
 from oxide_build.store.history import History
 from oxide_build.store.keys import KeyContext
 from oxide_build.store.results import ResultStore
+from oxide_build.store.tally import Tally
 from oxide_build.store.uses import Uses
 
 if TYPE_CHECKING:
@@ -69,7 +70,6 @@ class Prepared:
     jobs: int
     keep_going: bool
     processes: ProcessGroup = field(default_factory=ProcessGroup)
-    added_bytes: list[int] = field(default_factory=list, compare=False)
 
     @property
     def root(self) -> Path:
@@ -79,11 +79,13 @@ class Prepared:
     def build_tools(self) -> Iterator[BuildTools]:
         """What a build works with."""
         cache, workspace = self.folders.cache, workspace_id(self.root)
+        Tally(cache).begin()
         blobs, results = BlobStore(cache), ResultStore(cache)
         sandbox = Sandbox(cache / "tmp", self.files, blobs)
-        place = os.environ.get("OXIDE_SHARED_CACHE") or self.cache.shared
+        # An empty variable switches off what oxide.toml names.
+        place = os.environ.get("OXIDE_SHARED_CACHE", self.cache.shared)
         shared = None
-        if place:
+        if place and os.path.realpath(place) != os.path.realpath(cache):
             from oxide_build.store.shared import SharedCache
 
             shared = SharedCache(Path(place))
@@ -114,7 +116,7 @@ class Prepared:
                 shared.close()
                 if shared.complaint:
                     say(f"{shared.complaint}; what it may have is built instead")
-            self.added_bytes.append(blobs.added_bytes)
+            Tally(cache).add(blobs.added_bytes)
 
 
 def workspace_id(root: Path) -> str:

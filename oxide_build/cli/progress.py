@@ -33,10 +33,12 @@ def action_name(action: Action) -> str:
 
 
 def size(size_bytes: int) -> str:
-    """A size as people say it: 12 kB, 94.1 MB."""
+    """A size as people say it: 12 kB, 94.1 MB, 20.0 GB."""
     if size_bytes < 1_000_000:
         return f"{size_bytes / 1000:.0f} kB"
-    return f"{size_bytes / 1_000_000:.1f} MB"
+    if size_bytes < 1_000_000_000:
+        return f"{size_bytes / 1_000_000:.1f} MB"
+    return f"{size_bytes / 1_000_000_000:.1f} GB"
 
 
 def outcome_lines(outcome: ActionOutcome) -> Iterator[str]:

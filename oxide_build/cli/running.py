@@ -11,7 +11,7 @@ from pathlib import Path
 from oxide_build.cli.bookkeeping import event_log, keep_cache_small
 from oxide_build.cli.messages import say
 from oxide_build.cli.prepared import Prepared
-from oxide_build.cli.progress import BuildProgress, StatusLine, outcome_lines, size
+from oxide_build.cli.progress import BuildProgress, StatusLine, outcome_lines
 from oxide_build.cli.snapshots import take_snapshot
 from oxide_build.cli.summary import as_record, summary, trace
 from oxide_build.errors import OxideError
@@ -55,10 +55,9 @@ def run_build(ready: Ready, argv: list[str], start: Path, showing: Showing) -> i
     if not showing.quiet:
         for text in summary(report):
             say(text)
-    collected = keep_cache_small(prepared)
-    if collected is not None and not showing.quiet:
-        freed = size(collected.freed_bytes)
-        say(f"the cache was too large: {freed} removed, {size(collected.left_bytes)} left")
+    for text in keep_cache_small(prepared):
+        if not showing.quiet or text.startswith("warning"):
+            say(text)
     check(report)
     defined = ready.definitions()
     if defined is not None:

@@ -109,10 +109,14 @@ class Sandbox:
     def check_inputs(self, action: Action, derived: Mapping[str, Blob]) -> None:
         """After the action ran: what it saw through links must be what its key says.
 
-        Raises `ActionFailed`. The blob is gone then, so that what makes it runs again.
+        Raises `ActionFailed` for another content; the blob is removed then, so that what makes it
+        runs again. Raises `DamagedBlob` where `oxide cache clear` took it: a tool may have failed
+        for that, or have gone on without it.
         """
         for path, blob in derived.items():
             if blob.digest.size_bytes >= _LINK_BYTES:
+                if not self.blobs.path(blob.digest).exists():
+                    raise DamagedBlob(blob.digest)
                 try:
                     self.blobs.checked(blob)
                 except DamagedBlob:

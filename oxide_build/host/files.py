@@ -11,6 +11,9 @@ from typing import BinaryIO
 
 from oxide_build.errors import InfrastructureError
 
+# How the names of files begin that are being written.
+UNFINISHED = ".tmp-"
+
 
 @contextlib.contextmanager
 def new_file(path: Path, *, mode: int) -> Iterator[BinaryIO]:
@@ -19,7 +22,7 @@ def new_file(path: Path, *, mode: int) -> Iterator[BinaryIO]:
     A reader sees the old file or the whole new one; a link at `path` is replaced, not followed.
     The folder must exist. Raises `OSError`.
     """
-    temporary = f"{path.parent}/.tmp-{_random()}"
+    temporary = f"{path.parent}/{UNFINISHED}{_random()}"
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
+
+_SHA256 = re.compile(r"[0-9a-f]{64}\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -19,3 +22,8 @@ class Digest:
     @classmethod
     def of(cls, data: bytes) -> Digest:
         return cls(hashlib.sha256(data).hexdigest(), len(data))
+
+
+def is_sha256(text: str) -> bool:
+    """Whether `text` is written as a digest is; what is not must not become part of a path."""
+    return _SHA256.match(text) is not None

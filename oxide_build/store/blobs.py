@@ -26,6 +26,11 @@ _NAME_LENGTH = 64
 _FICLONE = 0x40049409  # linux/fs.h: share extents until one side is written
 # Read whole instead of checked first and copied then.
 _SMALL_BYTES = 1 << 18
+# How old the mark that a blob is needed may get before it is renewed; collectors believe it for an
+# hour. Each mark makes those who remember the blob read it again.
+_FRESH_NS = 1200 * 1_000_000_000
+# What file systems give out space in.
+_BLOCK_BYTES = 4096
 # Tells the temporary files of this process apart.
 _COUNTER = itertools.count()
 
@@ -50,17 +55,23 @@ class BlobStore:
     """Content below `root/blobs-v1`, two hexadecimal digits a folder.
 
     A blob appears whole or not at all, is read-only, and is never changed afterwards. Nothing
-    outside shares its bytes in a way that an edit could reach them. `added_bytes` is what was
-    taken, with what was there already counted too.
+    outside shares its bytes in a way that an edit could reach them. Its time of change (mtime) is
+    when it was last taken or relied upon, which keeps collectors away for a while.
     """
 
     def __init__(self, root: Path) -> None:
         self._folder = root / _FOLDER
         # SHA-256 -> mtime, ctime, size, inode of the blob when it was found right.
         self._checked: dict[str, tuple[int, int, int, int]] = {}
-        self.added_bytes = 0
+        # Sizes of the blobs that were added. A list, as workers add to it at the same time.
+        self._added: list[int] = []
         # Where files that are to be taken may be made: on the same file system.
         self.staging = root / "tmp"
+
+    @property
+    def added_bytes(self) -> int:
+        """What the blobs that this process added take of the disk."""
+        return sum(disk_bytes(size) for size in self._added)
 
     def path(self, digest: Digest) -> Path:
         return self._folder / digest.sha256[:2] / digest.sha256
@@ -79,12 +90,14 @@ class BlobStore:
         """
         digest, guard = hash_file(file)
         target = self.path(digest)
-        self.added_bytes += digest.size_bytes
         try:
-            if self.has(digest):
+            if self.has(digest) and _touch(target):
                 os.unlink(file)
             else:
+                self._added.append(digest.size_bytes)
                 target.parent.mkdir(parents=True, exist_ok=True)
+                # A tool may have given it any time.
+                os.utime(file)
                 os.chmod(file, 0o555)  # noqa: S103 (the cache folder itself is 0700)
                 try:
                     os.replace(file, target)
@@ -105,10 +118,12 @@ class BlobStore:
 
         Read once a process, and again if the file changed since: who runs as root can write into
         a read-only file. Raises `DamagedBlob` after removing one that is wrong or missing. About
-        0.05 s a GB.
+        0.05 s a GB. No collector takes it for a while, as an action may be about to read it.
         """
         path = self.path(blob.digest)
         state = _state(path)
+        if state is not None and time.time_ns() - state[0] > _FRESH_NS and _touch(path):
+            state = _state(path)
         if state is not None and self._checked.get(blob.digest.sha256) == state:
             return path
         read_ns = time.time_ns()
@@ -177,6 +192,22 @@ def blob_files(root: Path) -> Iterator[Path]:
     """Every blob of the cache at `root`; half-written ones have names that are no digests."""
     for folder in sorted((root / _FOLDER).glob("[0-9a-f][0-9a-f]")):
         yield from (path for path in folder.iterdir() if len(path.name) == _NAME_LENGTH)
+
+
+def disk_bytes(size_bytes: int) -> int:
+    """What a file of that size takes of a disk: whole blocks. Most blobs are smaller than one."""
+    return -(-size_bytes // _BLOCK_BYTES) * _BLOCK_BYTES
+
+
+def _touch(path: Path) -> bool:
+    """Tell collectors that the blob is needed; False where it is gone."""
+    try:
+        os.utime(path, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        pass
+    return True
 
 
 def _state(path: Path) -> tuple[int, int, int, int] | None:

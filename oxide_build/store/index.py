@@ -12,7 +12,7 @@ import diskcache
 from oxide_build.errors import InfrastructureError
 from oxide_build.host.locks import held
 
-_FOLDER = "results-v1"
+FOLDER = "results-v1"
 _DATABASE = "cache.db"
 
 # sqlite.org/fileformat.html, section 1.3: how a database begins, three bytes that are the same in
@@ -65,7 +65,7 @@ class _BytesDisk(diskcache.Disk):  # type: ignore[misc]
 
 def database(root: Path) -> Path:
     """The file of the index in the cache at `root`."""
-    return root / _FOLDER / _DATABASE
+    return root / FOLDER / _DATABASE
 
 
 def open_index(root: Path) -> Any:
@@ -75,10 +75,10 @@ def open_index(root: Path) -> Any:
     disk that is full or read-only is no reason to throw an index away; a damaged one holds nothing
     that cannot be made again.
     """
-    folder = root / _FOLDER
+    folder = root / FOLDER
     _check_version(folder / _DATABASE)
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(sqlite3.DatabaseError, ValueError, TypeError):
             return _open(folder)
         # One process repairs; who waited finds a good index.
@@ -104,8 +104,8 @@ def remake_index(root: Path) -> None:
 
     Raises `OSError`, and `InfrastructureError` where the machine refuses.
     """
-    folder = root / _FOLDER
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = root / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
     with held(folder / ".lock"):
         _unlink(folder)
         _open(folder).close()

@@ -6,7 +6,6 @@ import contextlib
 import sqlite3
 import threading
 import time
-from collections.abc import Collection
 from pathlib import Path
 
 import diskcache
@@ -106,13 +105,6 @@ class ResultStore:
         with self._lock:
             for name in pending:
                 self._pending.pop(name, None)
-
-    def remove(self, keys: Collection[bytes]) -> None:
-        """Forget the results of `keys` and what those were made of."""
-        with self._cache.transact(retry=True):
-            for key in keys:
-                self._cache.delete(key, retry=True)
-                self._cache.delete(_INGREDIENTS + key, retry=True)
 
     def close(self) -> None:
         self.flush()
