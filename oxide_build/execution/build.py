@@ -24,6 +24,9 @@ from oxide_build.store.results import FLUSH_S, ActionResult, StoredOutput
 # damaged blobs that it met are removed, so that their actions run again.
 _ATTEMPTS = 4
 
+# From so many actions on it is worth reading the results of the last build ahead.
+_MANY = 200
+
 
 @dataclass(frozen=True, slots=True)
 class _Done:
@@ -71,6 +74,10 @@ class _Build:
         wanted = [path for files in self._graph.files.values() for path in files]
         wanted += [output.path for outputs in self._graph.outputs.values() for output in outputs]
         schedule = Schedule(self._graph, wanted)
+        if schedule.total >= _MANY:
+            first = [self._graph.actions[index].outputs[0] for index in schedule.needed]
+            past = [self._tools.history.past(output) for output in first]
+            self._tools.results.expect([each.key for each in past if each is not None])
         self._reporter.begin(schedule.total)
         try:
             with Workers(self._tools.jobs) as pool:
@@ -170,7 +177,7 @@ class _Build:
             return False
         names = {output.path for output in result.outputs}
         return names == set(action.outputs) and all(
-            self._tools.blobs.has(output.blob.digest) for output in result.outputs
+            self._tools.blobs.has(output.sha256, output.size_bytes) for output in result.outputs
         )
 
     def _work(self, index: int, work: Work) -> None:

@@ -59,7 +59,7 @@ def prospects(graph: ActionGraph, tools: BuildTools) -> dict[int, Prospect]:
             result = tools.results.get(key)
             state = "run"
             if result is not None and all(
-                tools.blobs.has(output.blob.digest) for output in result.outputs
+                tools.blobs.has(output.sha256, output.size_bytes) for output in result.outputs
             ):
                 state = "hit"
                 known.update((output.path, output.blob.digest) for output in result.outputs)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
+import os
 
 import xxhash
 
 from oxide_build.model.digest import Digest
 
 
-def hash_file(path: Path) -> tuple[Digest, str]:
+def hash_file(path: str | os.PathLike[str]) -> tuple[Digest, str]:
     """Digest and guard of a file in one pass; raises `OSError`."""
     identity, guard, size = hashlib.sha256(), xxhash.xxh3_128(), 0
     with open(path, "rb") as file:

@@ -46,27 +46,28 @@ def write_key(
     `inputs` has the digest of each of the action's inputs. Order of inputs, outputs, tools and
     environment is no ingredient; order of commands and arguments is.
     """
-    sink.put("version", str(KEY_VERSION))
-    sink.put("platform", context.platform)
+    put = sink.put
+    put("version", str(KEY_VERSION))
+    put("platform", context.platform)
     for command in action.commands:
-        sink.put("command", str(len(command.argv)))
+        put("command", str(len(command.argv)))
         for argument in command.argv:
-            sink.put("argument", argument)
-        sink.put("stdout", command.stdout or "")
-        sink.put("stderr", command.stderr or "")
+            put("argument", argument)
+        put("stdout", command.stdout or "")
+        put("stderr", command.stderr or "")
     if any(command.argv[0].startswith("@") for command in action.commands):
-        sink.put("steps", context.steps)
+        put("steps", context.steps)
     for name, value in sorted(action.env):
-        sink.put("env.name", name)
-        sink.put("env.value", value)
+        put("env.name", name)
+        put("env.value", value)
     for tree in sorted((context.trees[tool] for tool in action.tools), key=_tree_order):
-        sink.put("tool.mount", tree.mount)
-        sink.put("tool.digest", str(tree.digest))
+        put("tool.mount", tree.mount)
+        put("tool.digest", str(tree.digest))
     for path in sorted(action.inputs):
-        sink.put("input.path", path)
-        sink.put("input.digest", str(inputs[path]))
+        put("input.path", path)
+        put("input.digest", str(inputs[path]))
     for path in sorted(action.outputs):
-        sink.put("output", path)
+        put("output", path)
 
 
 def _tree_order(tree: ToolTree) -> tuple[str, Digest]:
@@ -78,16 +79,25 @@ class DigestSink:
     """Hashes what it is given, each tag and value behind its length, so that no two walks that
     differ give the same bytes."""
 
-    _parts: list[str] = field(default_factory=list)
+    _parts: list[tuple[str, str]] = field(default_factory=list)
 
     def put(self, tag: str, value: str) -> None:
-        # Lengths are in bytes. Joining text and hashing it once is three times as fast as hashing
-        # each part, and a build of 10,000 actions comes through here 150,000 times.
-        size = len(value) if value.isascii() else len(value.encode("utf-8", "surrogateescape"))
-        self._parts.append(f"{len(tag)}:{tag}{size}:{value}")
+        self._parts.append((tag, value))
 
     def hexdigest(self) -> str:
-        return hashlib.sha256("".join(self._parts).encode("utf-8", "surrogateescape")).hexdigest()
+        # Joining text and hashing it once is three times as fast as hashing each part, and a build
+        # of 10,000 actions has 150,000 of them.
+        text = "".join([f"{len(tag)}:{tag}{len(value)}:{value}" for tag, value in self._parts])
+        if not text.isascii():
+            # Lengths are in bytes.
+            text = "".join(
+                [f"{len(tag)}:{tag}{_size(value)}:{value}" for tag, value in self._parts]
+            )
+        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _size(value: str) -> int:
+    return len(value.encode("utf-8", "surrogateescape"))
 
 
 @dataclass(slots=True)

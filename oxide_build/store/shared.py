@@ -74,7 +74,7 @@ class SharedCache:
         if not is_sha256(name):
             self._complain("a result names a blob by what is no digest")
             return False
-        if blobs.has(output.blob.digest):
+        if blobs.has(output.sha256, output.size_bytes):
             return True
         _copy_regular(self._blobs.path(output.blob.digest), file)
         if hash_file(file) != (output.blob.digest, output.guard):

@@ -20,7 +20,7 @@ def test_a_taken_file_is_there_under_its_digest(tmp_path: Path) -> None:
     store = BlobStore(tmp_path)
     blob = taken(store, tmp_path, b"hello")
     assert blob.digest == Digest.of(b"hello")
-    assert store.has(blob.digest)
+    assert store.has(blob.digest.sha256, blob.digest.size_bytes)
     assert not (tmp_path / "new").exists()
     assert store.checked(blob).read_bytes() == b"hello"
 
@@ -54,7 +54,7 @@ def test_a_truncated_blob_is_not_there(tmp_path: Path) -> None:
     blob = taken(store, tmp_path, b"hello")
     store.path(blob.digest).chmod(0o644)
     store.path(blob.digest).write_bytes(b"hel")
-    assert not store.has(blob.digest)
+    assert not store.has(blob.digest.sha256, blob.digest.size_bytes)
 
 
 def test_a_copy_replaces_a_link_instead_of_writing_through_it(tmp_path: Path) -> None:

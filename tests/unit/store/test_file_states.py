@@ -21,8 +21,8 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     seen: list[str] = []
     real = file_states.hash_file
 
-    def spy(path: Path):  # type: ignore[no-untyped-def]
-        seen.append(path.name)
+    def spy(path: str):  # type: ignore[no-untyped-def]
+        seen.append(os.path.basename(path))
         return real(path)
 
     monkeypatch.setattr(file_states, "hash_file", spy)

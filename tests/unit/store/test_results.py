@@ -40,7 +40,9 @@ def test_a_planted_pickle_does_not_run(tmp_path: Path) -> None:
     database.execute("update Cache set mode = 4, value = ?", (planted,))
     database.commit()
     database.close()
-    assert ResultStore(tmp_path).get(KEY) is None
+    store = ResultStore(tmp_path)
+    store.expect([KEY])
+    assert store.get(KEY) is None
     assert not (tmp_path / "ran").exists()
 
 
@@ -52,7 +54,30 @@ def test_a_damaged_entry_is_a_miss(tmp_path: Path) -> None:
     database.execute("update Cache set value = ?", (b"\x00\x01",))
     database.commit()
     database.close()
-    assert ResultStore(tmp_path).get(KEY) is None
+    store = ResultStore(tmp_path)
+    assert store.get(KEY) is None
+    store.expect([KEY])
+    assert store.get(KEY) is None
+
+
+def test_what_was_read_ahead_is_what_is_there(tmp_path: Path) -> None:
+    keys = [f"{number:064x}" for number in range(2000)]
+    store = ResultStore(tmp_path)
+    for number, key in enumerate(keys):
+        store.put(key, ActionResult((), str(number), 0.0))
+    store.close()
+    store = ResultStore(tmp_path)
+    store.expect([KEY, *keys])
+    # Gone since: what was read ahead is known without the database, all else comes from it.
+    database = sqlite3.connect(tmp_path / "results-v1" / "cache.db")
+    database.execute("delete from Cache")
+    database.commit()
+    database.close()
+    results = [store.get(key) for key in keys]
+    assert [found and found.message for found in results] == [str(n) for n in range(2000)]
+    assert store.get(KEY) is None
+    store.put(keys[0], RESULT)
+    assert store.get(keys[0]) == RESULT
 
 
 def test_a_destroyed_index_is_made_anew(tmp_path: Path) -> None:
