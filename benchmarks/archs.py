@@ -97,7 +97,11 @@ def main() -> None:
                 rows.append({"front_end": way, "pattern": pattern, "seconds": times})
     machine = f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     print(f"{machine}; medians of {arguments.repeat} whole commands in seconds\n")
-    print("| targets | front end | " + " | ".join(f"{count} archs" for count in COUNTS) + " |")
+    print(
+        "| targets | front end | "
+        + " | ".join(f"{count} arch{'s'[: count > 1]}" for count in COUNTS)
+        + " |"
+    )
     print("|---|---|" + "---|" * len(COUNTS))
     for row in rows:
         cells = " | ".join(f"{seconds:.2f}" for seconds in row["seconds"])
