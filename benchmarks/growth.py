@@ -45,7 +45,11 @@ import os
 os._exit(0)
 """
 
-_KERNEL = '#![no_std]\n#![feature(abi_ptx)]\n#[unsafe(no_mangle)]\npub unsafe extern "ptx-kernel" fn k() {}\n'
+_KERNEL = """#![no_std]
+#![feature(abi_ptx)]
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn k() {}
+"""
 
 
 def write_kernels(folder: Path, count: int) -> None:
