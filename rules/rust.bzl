@@ -5,8 +5,9 @@ entries kept; `.shared` and `.constant` statics placed), then for each arch code
 and assemble (ptxas). The first two run once for all archs where that is sound.
 """
 
-load("@oxide//prelude.bzl", "action", "attr", "command", "join", "out_path", "output", "result", "rule", "stage_path", "unique")
+load("@oxide//prelude.bzl", "action", "attr", "command", "join", "result", "rule", "stage_path", "unique")
 load("@oxide//rust_toolchain.bzl", "BASE_CPU", "DEVICE_FLAGS", "REPRODUCIBLE", "rustc_env")
+load("@oxide//stages.bzl", "ENTRIES", "MIN_PTX", "artifacts", "link")
 
 _REFUSED = {
     "--target*": "the target is always nvptx64-nvidia-cuda",
@@ -228,132 +229,33 @@ def _any_toolchain(ctx):
         return tc
     fail("no rust toolchain was resolved for `%s`" % ctx.label)
 
-def _link(ctx, crate, tc, cpu, module):
-    """The link stage: one self-contained module, entries visible, statics in their memories."""
-    kernel = _paths(crate, tc, cpu).bitcode
-    libraries = [_paths(dep, tc, cpu).bitcode for dep in crate["below"]]
-    tools = tc["tools"]
-    return action(
-        stage = "link",
-        arch = None if cpu == BASE_CPU else cpu,
-        commands = [
-            command([tools["llvm-dis"], kernel, "-o", "crate.ll"]),
-            command(["@public-symbols", "crate.ll", "symbols.txt", ctx.label] + ctx.attrs.entries),
-            # Crates as a whole, since they may need each other's symbols in any order (a panic
-            # handler in a library); of the sysroot what they need.
-            command([tools["llvm-link"], kernel] + libraries + ["-o", "crates.bc"]),
-            command([tools["llvm-link"], "--only-needed", "crates.bc"] + tc["bitcode"] + ["-o", "linked.bc"]),
-            command([
-                tools["opt"],
-                "-passes=internalize,globaldce",
-                "-internalize-public-api-file=symbols.txt",
-                "linked.bc",
-                "-o",
-                "internal.bc",
-            ]),
-            command([tools["llvm-dis"], "internal.bc", "-o", "internal.ll"]),
-            command(["@place-address-spaces", "internal.ll", "placed.ll", ctx.label]),
-            command([tools["llvm-as"], "placed.ll", "-o", module]),
-        ],
-        inputs = [kernel] + libraries + tc["bitcode"],
-        outputs = [module],
-        tools = [(tc["id"], "llvm")],
-        env = tc["env"],
-    )
-
-def _codegen(ctx, tc, arch, module, ptx):
-    """The codegen stage: LLVM's whole pipeline, then PTX."""
-    level = ctx.attrs.opt_level
-    tools = tc["tools"]
-    return action(
-        stage = "codegen",
-        arch = arch.name,
-        commands = [
-            command([
-                tools["opt"],
-                "-mcpu=" + arch.name,
-                "-passes=default<O%s>,globaldce" % level,
-                module,
-                "-o",
-                "optimised.bc",
-            ]),
-            # llc has no size levels: O2 is what clang gives it for Os and Oz.
-            command([
-                tools["llc"],
-                "-O" + ("2" if level in ("s", "z") else level),
-                "-mcpu=" + arch.name,
-            ] + (["-mattr=+" + arch.ptx_feature] if arch.ptx_feature else []) + [
-                "optimised.bc",
-                "-o",
-                ptx,
-            ]),
-        ],
-        inputs = [module],
-        outputs = [ptx],
-        tools = [(tc["id"], "llvm")],
-        env = tc["env"],
-    )
-
-def _assemble(ctx, rust, cuda, arch, ptx, cubin, record):
-    """The assemble stage: ptxas proves the PTX, and says what each entry needs."""
-    return action(
-        stage = "assemble",
-        arch = arch.name,
-        commands = [
-            command(
-                [cuda["tools"]["ptxas"], "-arch=" + arch.name, "-v"] +
-                (["-lineinfo"] if ctx.attrs.debug else []) +
-                ["-O" + ("3" if ctx.attrs.opt_level in ("s", "z") else ctx.attrs.opt_level), ptx, "-o", cubin],
-                stderr = "ptxas.log",
-            ),
-            command([
-                "@assembly-record",
-                ptx,
-                "ptxas.log",
-                record,
-                ctx.label,
-                arch.name,
-                "rustc=" + rust["version"],
-                "llvm=" + rust["facts"]["llvm"],
-                "ptxas=" + cuda["version"],
-            ]),
-        ],
-        inputs = [ptx],
-        outputs = [cubin, record],
-        tools = [(cuda["id"], "ptxas")],
-        env = cuda["env"],
-    )
-
 def _rust_kernel(ctx):
     crate = _crate(ctx)
     below = crate["below"]
-    actions, outputs, artifacts = [], [], []
-    done = {}
+    actions, modules, done = [], {}, {}
     for arch in ctx.archs:
         rust = ctx.toolchains["rust"][arch.name]
-        cuda = ctx.toolchains["cuda"][arch.name]
         cpu = arch.name if crate["sees_target"] else BASE_CPU
         module = stage_path(ctx, "module.%s.%s.bc" % (rust["id"], cpu))
-        if (rust["id"], cpu) not in done:
-            done[(rust["id"], cpu)] = True
-            for dep in below:
-                # A library compiles itself once, by its own toolchain and for all archs.
-                if cpu != BASE_CPU or rust["id"] != dep["rust"]:
-                    inner = [other for other in below if other["label"] in dep["reach"]]
-                    actions.append(_compile(dep, inner, rust, cpu))
-            actions.append(_compile(crate, below, rust, cpu))
-            actions.append(_link(ctx, crate, rust, cpu, module))
-        stem = out_path(ctx, "%s.%s" % (ctx.name, arch.name))
-        ptx, cubin, record = stem + ".ptx", stem + ".cubin", stem + ".json"
-        actions.append(_codegen(ctx, rust, arch, module, ptx))
-        actions.append(_assemble(ctx, rust, cuda, arch, ptx, cubin, record))
-        outputs += [output(path, arch.name) for path in ([ptx] if arch.ptx else []) + ([cubin] if arch.cubin else []) + [record]]
-        artifacts.append(struct(arch = arch.name, ptx = ptx, cubin = cubin, record = record))
+        modules[arch.name] = module
+        if (rust["id"], cpu) in done:
+            continue
+        done[(rust["id"], cpu)] = True
+        for dep in below:
+            # A library compiles itself once, by its own toolchain and for all archs.
+            if cpu != BASE_CPU or rust["id"] != dep["rust"]:
+                inner = [other for other in below if other["label"] in dep["reach"]]
+                actions.append(_compile(dep, inner, rust, cpu))
+        actions.append(_compile(crate, below, rust, cpu))
+        kernel = _paths(crate, rust, cpu).bitcode
+        libraries = [_paths(dep, rust, cpu).bitcode for dep in below]
+        actions.append(link(ctx, rust, cpu, kernel, [kernel] + libraries, module))
+    made = artifacts(ctx, modules)
     return result(
-        actions = actions,
-        outputs = outputs,
+        actions = actions + made.actions,
+        outputs = made.outputs,
         notes = {"front_end": "per arch" if crate["sees_target"] else "shared"},
-        kernel = struct(artifacts = artifacts),
+        kernel = made.kernel,
     )
 
 RULES = {
@@ -371,16 +273,8 @@ Outputs for each arch: `NAME.sm_XX.ptx`, `NAME.sm_XX.cubin` and `NAME.sm_XX.json
 their parameters, registers, spills and memory.""",
         attrs = dict(
             _CRATE_ATTRS,
-            entries = attr.string_list(
-                "The functions to keep. Default: every exported `extern \"ptx-kernel\"` function.",
-                default = [],
-            ),
-            min_ptx = attr.string(
-                "The PTX version (`8.0`) that inline assembly in the kernel needs at least. Default: the " +
-                "lowest that each arch needs, which the oldest drivers take.",
-                default = "",
-                configurable = False,
-            ),
+            entries = ENTRIES,
+            min_ptx = MIN_PTX,
         ),
         per_arch = True,
         toolchains = ["rust", "cuda"],
