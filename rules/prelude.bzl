@@ -14,6 +14,8 @@ dict from toolchain kind to `toolchain(...)`. An implementation is pure: it gets
                            ("ptx80" where `min_ptx` asks for more than the arch needs, else "")
     config                 "" or a short name that tells this configuration from others
     scanned                attribute -> the words of its `scan` list that occur in its files
+    crates                 None, or what the `crates` toolchain's implementation provides for the lock
+                           file of a rule that has one and takes crates from outside
     toolchains             kind -> arch name -> struct of what the toolchain's implementation
                            provides; "" stands for rules that build for no arch
 """
@@ -66,12 +68,14 @@ attr = struct(
     output_list = _output_list,
 )
 
-def rule(implementation, attrs, doc, per_arch = False, toolchains = []):
+def rule(implementation, attrs, doc, per_arch = False, toolchains = [], lockfile = None):
     """A rule: what its tables may hold and what becomes of them.
 
     per_arch    targets build for a list of archs of their own (`archs = […]`); other rules
                 build for the archs of whoever depends on them
     toolchains  kinds that `ctx.toolchains` must have
+    lockfile    the source attribute that names a `Cargo.lock`, whose crates `ctx.crates` has; needs
+                the toolchain `rust`
     """
     return struct(
         implementation = implementation,
@@ -79,6 +83,7 @@ def rule(implementation, attrs, doc, per_arch = False, toolchains = []):
         doc = doc,
         per_arch = per_arch,
         toolchains = toolchains,
+        lockfile = lockfile,
     )
 
 def toolchain(implementation, doc):

@@ -52,6 +52,12 @@ _REFUSED = {
     "@*": "argument files hide what an action reads",
 }
 
+CRATE_FLAGS = attr.string_list(
+    "Further flags of rustc, such as lints. Those that would break the target or the cache are refused.",
+    default = [],
+    refuse = _REFUSED,
+)
+
 _CRATE_ATTRS = {
     "srcs": attr.source_list(
         "The crate's Rust files: paths, globs (`\"*.rs\"`, `\"!gen.rs\"`) or labels.",
@@ -74,11 +80,7 @@ _CRATE_ATTRS = {
         default = [],
         scan = ["target_feature"],
     ),
-    "rustc_flags": attr.string_list(
-        "Further flags of rustc, such as lints. Those that would break the target or the cache are refused.",
-        default = [],
-        refuse = _REFUSED,
-    ),
+    "rustc_flags": CRATE_FLAGS,
     "opt_level": attr.string("How much LLVM optimises.", default = "3", values = ["0", "1", "2", "3", "s", "z"]),
     "debug": attr.bool("Line information for profilers and cuda-gdb.", default = False),
 }

@@ -146,6 +146,9 @@ def _rust(ctx):
 def _cuda(ctx):
     return result(id = ctx.id, version = ctx.version, tools = ctx.tools, facts = ctx.facts, env = ctx.env)
 
+def _crates(ctx):
+    return result(id = ctx.id, mount = "toolchain/crates", target_words = ctx.facts["target_words"])
+
 TOOLCHAINS = {
     "rust": toolchain(
         implementation = _rust,
@@ -154,5 +157,9 @@ TOOLCHAINS = {
     "cuda": toolchain(
         implementation = _cuda,
         doc = "ptxas.",
+    ),
+    "crates": toolchain(
+        implementation = _crates,
+        doc = "What a `Cargo.lock` takes from outside the workspace.",
     ),
 }

@@ -22,6 +22,9 @@ ToolchainFor = Callable[[str, ArchRequest | None], Toolchain]
 # Which of some words occur in a source file.
 Scan = Callable[[str, tuple[str, ...]], tuple[str, ...]]
 
+# What a lock file takes from outside the workspace; None for nothing.
+CratesFor = Callable[[str], Toolchain | None]
+
 # Toolchain actions belong to no target; this is how reports call them.
 _TOOLCHAIN_PACKAGE = "toolchain"
 
@@ -39,13 +42,14 @@ def analyze(
     rules: RuleSet,
     toolchain_for: ToolchainFor,
     scan: Scan,
+    crates_for: CratesFor,
 ) -> ActionGraph:
     """The action graph of `requested`; `configurations` come dependencies first.
 
     Raises `DefinitionError` with the target's place for what a rule refuses, and what
-    `toolchain_for` raises.
+    `toolchain_for` and `crates_for` raise.
     """
-    return _Analysis(rules, toolchain_for, scan).run(configurations, requested)
+    return _Analysis(rules, toolchain_for, scan, crates_for).run(configurations, requested)
 
 
 def _ptx_feature(request: ArchRequest) -> str:
@@ -53,10 +57,13 @@ def _ptx_feature(request: ArchRequest) -> str:
 
 
 class _Analysis:
-    def __init__(self, rules: RuleSet, toolchain_for: ToolchainFor, scan: Scan) -> None:
+    def __init__(
+        self, rules: RuleSet, toolchain_for: ToolchainFor, scan: Scan, crates_for: CratesFor
+    ) -> None:
         self._rules = rules
         self._toolchain_for = toolchain_for
         self._scan = scan
+        self._crates_for = crates_for
         self._graph = GraphBuilder()
         self._prepared: dict[str, Mapping[str, Any]] = {}
         # By object, which `_seen` keeps alive: hashing its trees for each target and arch adds up.
@@ -142,6 +149,7 @@ class _Analysis:
             ],
             "config": configuration.config,
             "scanned": scanned,
+            "crates": self._crates(attrs[rule.lockfile]) if rule.lockfile else None,
             "toolchains": {
                 kind: {
                     "" if arch is None else str(arch): self._toolchain(
@@ -196,8 +204,16 @@ class _Analysis:
             found.update(dict.fromkeys(words))
         return list(found)
 
+    def _crates(self, lock: object) -> Mapping[str, Any] | None:
+        found = self._crates_for(str(lock))
+        return None if found is None else self._provided(found)
+
     def _toolchain(self, kind: str, request: ArchRequest | None) -> Mapping[str, Any]:
-        toolchain = self._toolchain_for(kind, request)
+        return self._provided(self._toolchain_for(kind, request))
+
+    def _provided(self, toolchain: Toolchain) -> Mapping[str, Any]:
+        """What the implementation of the toolchain's kind tells rules; its actions come once."""
+        kind = toolchain.kind
         name = self._ids.get(id(toolchain))
         if name is None:
             name = self._ids[id(toolchain)] = toolchain_id(toolchain)

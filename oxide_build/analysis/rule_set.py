@@ -28,10 +28,11 @@ _RESERVED = frozenset({"name", "visibility", "archs"})
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule and the file that implements it."""
+    """A rule and the file that implements it; `lockfile` is the attribute that names one."""
 
     schema: RuleSchema
     toolchains: tuple[str, ...]
+    lockfile: str | None
     file: RuleFile
 
 
@@ -64,7 +65,7 @@ class RuleSet:
                     first = rules[name].file.module_id
                     raise DefinitionError(f"{module_id}: rule `{name}` exists already, in {first}")
                 schema = _schema(module_id, name, raw)
-                rules[name] = Rule(schema, tuple(raw["toolchains"]), file)
+                rules[name] = Rule(schema, tuple(raw["toolchains"]), raw["lockfile"], file)
             for kind in file.call("toolchains"):
                 toolchains[kind] = file
         for name, rule in rules.items():
@@ -84,6 +85,11 @@ def _schema(module_id: str, name: str, raw: Mapping[str, Any]) -> RuleSchema:
         key: _attr(f"{module_id}: attribute `{key}` of rule `{name}`", key, value)
         for key, value in raw["attrs"].items()
     }
+    lockfile = raw["lockfile"]
+    if lockfile is not None and (lockfile not in attrs or attrs[lockfile].kind != "source"):
+        raise DefinitionError(
+            f"{module_id}: `lockfile` of rule `{name}` must name an attribute of kind `source`"
+        )
     return RuleSchema(name=name, doc=raw["doc"], attrs=attrs, per_arch=bool(raw["per_arch"]))
 
 

@@ -35,6 +35,7 @@ def schemas():
             doc = r.doc,
             per_arch = r.per_arch,
             toolchains = r.toolchains,
+            lockfile = r.lockfile,
             attrs = {{key: _attr(value) for key, value in r.attrs.items()}},
         )
         for name, r in {rules}.items()

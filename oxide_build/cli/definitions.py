@@ -78,13 +78,14 @@ def definitions(
     """
     if _asks_for_native(session):
         return None
-    own = around.states(session.toolchains.used())
+    own = around.states(session.used())
     if own is None:
         return None
     found = dict(own)
     sources = {path for action in graph.actions for path in action.inputs}
     for path, (state, seen_ns) in session.files.seen.items():
-        if path in sources:
+        # A lock file is a source, and decides besides which crates there are.
+        if path in sources and path not in session.crates.locks:
             continue
         folder = (state.st_mode & 0o170000) == 0o040000
         if not settled(state.st_mtime_ns if folder else state.st_ctime_ns, seen_ns):

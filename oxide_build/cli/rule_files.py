@@ -17,7 +17,7 @@ _LIMIT_BYTES = 1 << 20
 
 def builtin_rule_files() -> list[str]:
     """Names of the rule files that come with the tool, those that export rules or toolchains."""
-    return ["core.bzl", "rust_toolchain.bzl", "rust.bzl"]
+    return ["core.bzl", "rust_toolchain.bzl", "rust.bzl", "cargo.bzl"]
 
 
 def load_rules(start: Path) -> RuleSet:

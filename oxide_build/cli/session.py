@@ -13,6 +13,7 @@ from oxide_build.analysis.actions import ActionGraph
 from oxide_build.analysis.analyze import analyze, toolchain_id
 from oxide_build.analysis.configure import configure
 from oxide_build.analysis.rule_set import RuleSet
+from oxide_build.cli.crate_source import CrateSource
 from oxide_build.cli.folders import Folders
 from oxide_build.cli.prepared import Prepared, UsedToolchain, file_states
 from oxide_build.cli.request import Request
@@ -36,6 +37,7 @@ from oxide_build.model.arch import ArchRequest
 from oxide_build.model.digest import Digest
 from oxide_build.model.label import Pattern
 from oxide_build.model.target import Target
+from oxide_build.model.toolchain import Toolchain
 from oxide_build.model.workspace import Workspace
 from oxide_build.provision.reporter import FetchReporter
 from oxide_build.resolution.archs import expand_archs, with_min_ptx
@@ -57,6 +59,7 @@ class Session:
     folders: Folders
     processes: ProcessGroup
     toolchains: Toolchains
+    crates: CrateSource
     states: FileStates = field(compare=False)
     scanned: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = field(
         default_factory=dict, compare=False
@@ -76,12 +79,13 @@ class Session:
             self.rules,
             self.toolchains.for_request,
             self._scan,
+            lambda lock: self.crates.of(lock, self.toolchains.preferred("rust")),
         )
 
     def prepare(self) -> Prepared:
         """The build, ready to run: analyses, and so may fetch toolchains."""
         graph = self.analyse()
-        used = self.toolchains.used()
+        used = self.used()
         return Prepared(
             files=self.files,
             states=self.states,
@@ -120,6 +124,10 @@ class Session:
             keep_going=self.request.keep_going,
             processes=self.processes,
         )
+
+    def used(self) -> tuple[Toolchain, ...]:
+        """The toolchains and crates that the analysis asked for."""
+        return (*self.toolchains.used(), *self.crates.used())
 
     def _gone(self, text: str) -> bool:
         """Whether a label of an earlier build is no target any more, as far as this one knows."""
@@ -217,6 +225,9 @@ def open_session(start: Path, request: Request, reporter: FetchReporter) -> Sess
             gpus=workspace.gpus,
             offline=request.offline,
             reporter=reporter,
+        ),
+        crates=CrateSource(
+            files, folders.store, processes, offline=request.offline, reporter=reporter
         ),
         states=file_states(root, folders),
     )

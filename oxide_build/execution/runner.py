@@ -74,11 +74,15 @@ class LocalRunner:
     def _tool(self, action: Action, command: Command, folder: Path) -> tuple[str, str | None]:
         argv = [argument.replace("{cwd}", str(folder)) for argument in command.argv]
         done = self.processes.run(argv, cwd=folder, env=_environment(action, folder))
+        streams = ((done.stdout, command.stdout), (done.stderr, command.stderr))
+        # A stream that goes into a file is data; where a tool failed and said nothing else, it may
+        # have the reason.
+        silent = not any(stream.strip() for stream, target in streams if target is None)
         parts = []
-        for stream, target in ((done.stdout, command.stdout), (done.stderr, command.stderr)):
+        for stream, target in streams:
             if target is not None:
                 (folder / target).write_bytes(stream)
-            if target is None or not done.ok:
+            if target is None or (silent and not done.ok):
                 parts.append(stream.decode("utf-8", "replace").replace(f"{folder}/", ""))
         tool = command.argv[0].rpartition("/")[2]
         failure = None if done.ok else f"`{tool}` {_ending(done.returncode)}"

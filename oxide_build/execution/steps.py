@@ -17,8 +17,12 @@ from oxide_build.devicecode.entries import public_symbols
 from oxide_build.devicecode.placement import place_address_spaces, strip_target_attributes
 from oxide_build.devicecode.ptxas_report import assembly_record, useful_lines
 from oxide_build.errors import ActionFailed, InfrastructureError
+from oxide_build.execution import cargo_steps
 from oxide_build.execution.dep_info import undeclared_reads
 from oxide_build.model.action import WRITE_FILE, Action
+
+# The files of this package whose code the steps are.
+_OWN = ("steps.py", "dep_info.py", "cargo_steps.py")
 
 Step = Callable[[Path, Sequence[str], Action], str]
 
@@ -40,9 +44,8 @@ def steps_digest() -> str:
     """SHA-256 of the code of all steps: editing a step makes its results new."""
     digest = hashlib.sha256()
     code = Path(devicecode.__file__).parent
-    for file in sorted(
-        [*code.glob("*.py"), Path(__file__), Path(__file__).with_name("dep_info.py")]
-    ):
+    own = (Path(__file__).with_name(name) for name in _OWN)
+    for file in sorted([*code.glob("*.py"), *own]):
         data = file.read_bytes()
         digest.update(f"{file.name}\0{len(data)}\0".encode())
         digest.update(data)
@@ -121,4 +124,8 @@ STEPS: Mapping[str, Step] = {
     "@place-address-spaces": _place,
     "@check-dep-info": _check_dep_info,
     "@assembly-record": _assembly_record,
+    "@cargo-prepare": cargo_steps.prepare,
+    "@pack": cargo_steps.pack,
+    "@unpack": cargo_steps.unpack,
+    "@cargo-bitcode": cargo_steps.bitcode,
 }

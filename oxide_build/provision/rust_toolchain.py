@@ -55,6 +55,12 @@ class RustLayout:
     llvm_from: str = ""
 
     @property
+    def cargo(self) -> str | None:
+        """Where cargo lies if it came with rustc; Debian's is a package of its own."""
+        path = f"{self.rustc.rpartition('/')[0]}/cargo"
+        return path if (self.root / path).is_file() else None
+
+    @property
     def llvm_mount(self) -> str:
         return RUST_MOUNT if self.llvm_root == self.root else LLVM_MOUNT
 
@@ -134,6 +140,7 @@ def assemble(
         tools={
             "rustc": f"{RUST_MOUNT}/{layout.rustc}",
             **{tool: f"{bin_folder}/{tool}" for tool in LLVM_TOOLS},
+            **({} if layout.cargo is None else {"cargo": f"{RUST_MOUNT}/{layout.cargo}"}),
         },
         archs=probe.cpus,
         facts={
@@ -166,11 +173,19 @@ def spec_of(probe: RustProbe) -> str:
 
 
 def plans(layout: RustLayout, probe: RustProbe) -> tuple[TreePlan, ...]:
-    """The trees "rustc", "rust-src" and "llvm"."""
+    """The trees "rustc", "rust-src" and "llvm"; "cargo" where it is, with std for this machine."""
     folder, _, name = layout.rustc.rpartition("/")
     prefix = os.path.relpath(probe.sysroot, os.path.realpath(layout.root))
     backends = os.path.normpath(f"{prefix}/lib/rustlib/{probe.host}/codegen-backends")
+    std = os.path.normpath(f"{prefix}/lib/rustlib/{probe.host}/lib")
+    cargo = TreePlan(
+        name="cargo",
+        mount=RUST_MOUNT,
+        root=str(layout.root),
+        parts=(Part(folder, "cargo"), Part(std, deep=True)),
+    )
     return (
+        *((cargo,) if layout.cargo is not None else ()),
         TreePlan(
             name="rustc",
             mount=RUST_MOUNT,

@@ -60,7 +60,9 @@ def run(root: Path, build: str) -> tuple[list[Configuration], ActionGraph]:
         WorkspaceFiles(root), load_workspace(root), rules.schemas, [Pattern.parse("//...")]
     )
     found = configure(graph, rules.schemas, own_archs, frozenset())
-    return found, analyze(found, graph.requested, rules, no_toolchain, lambda path, words: ())
+    return found, analyze(
+        found, graph.requested, rules, no_toolchain, lambda path, words: (), lambda lock: None
+    )
 
 
 def many(word: str) -> str:

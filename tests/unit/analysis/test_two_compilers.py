@@ -90,7 +90,9 @@ def graph_of(root: Path, *archs: str, old: str) -> ActionGraph:
             return PTXAS
         return OLD_RUSTC if request is not None and str(request.arch) == old else RUSTC
 
-    return analyze(configurations, graph.requested, rules, toolchain_for, lambda *_: ())
+    return analyze(
+        configurations, graph.requested, rules, toolchain_for, lambda *_: (), lambda _: None
+    )
 
 
 def test_each_library_is_compiled_once_by_each_compiler(tmp_path: Path) -> None:
