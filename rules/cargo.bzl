@@ -87,6 +87,8 @@ def _front_end(ctx, tc, cpu, kernel, crates):
     ]
     tools = [(tc["id"], "rustc"), (tc["id"], "cargo")] + ([(ctx.crates["id"], "crates")] if ctx.crates else [])
     env = _environment(ctx, tc, cpu)
+    # Where the lock file lies is the root of cargo's workspace.
+    root = ctx.attrs.cargo_lock.rpartition("/")[0] or "."
     arch = None if cpu == BASE_CPU else cpu
     built = stage_path(ctx, "deps.%s.%s.tar" % (tc["id"], cpu))
     return [
@@ -110,7 +112,7 @@ def _front_end(ctx, tc, cpu, kernel, crates):
                 command(prepare),
                 command(["@unpack", built, _BUILT]),
                 command(_cargo(ctx) + ["--message-format=json-render-diagnostics"], stdout = "cargo.json"),
-                command(["@cargo-bitcode", "cargo.json", _BUILT, kernel, "crates.txt"]),
+                command(["@cargo-bitcode", "cargo.json", root, _BUILT, kernel, "crates.txt"]),
                 command([tc["tools"]["llvm-link"], "@crates.txt", "-o", crates]),
             ],
             inputs = files + [built] + tc["metadata"],

@@ -150,12 +150,13 @@ def unpack(folder: Path, args: Sequence[str], action: Action) -> str:
 
 
 def bitcode(folder: Path, args: Sequence[str], action: Action) -> str:
-    """SAID TARGET_FOLDER KERNEL LIST: find the bitcode of the crates that cargo tells of in SAID.
+    """SAID WORKSPACE TARGET_FOLDER KERNEL LIST: find the bitcode of the crates that cargo tells of
+    in SAID; WORKSPACE is the folder that it starts rustc in for crates that lie there.
 
     That of the package itself, the last one, becomes KERNEL, and LIST names the files of all, as
     LLVM tools take it. Raises `ActionFailed` where a crate read a file that nobody declared.
     """
-    said, target, kernel, listed = args
+    said, workspace, target, kernel, listed = args
     below = folder / target / TARGET / "release" / "deps"
     names = [
         Path(file).stem.removeprefix("lib")
@@ -165,7 +166,8 @@ def bitcode(folder: Path, args: Sequence[str], action: Action) -> str:
     ]
     if not names:
         raise ActionFailed(f"cargo compiled nothing for the GPU in `{action.label}`")
-    _check_reads(folder, below, names, action)
+    infos = [below / f"{name}.d" for name in names]
+    _check_reads(folder, os.path.normpath(folder / workspace), infos, action)
     files = [f"{target}/{TARGET}/release/deps/{name}.bc" for name in dict.fromkeys(names)]
     missing = [file for file in files if not (folder / file).is_file()]
     if missing:
@@ -182,15 +184,15 @@ def _artifacts(said: Path) -> Iterator[Mapping[str, Any]]:
             yield message
 
 
-def _check_reads(folder: Path, below: Path, names: Sequence[str], action: Action) -> None:
-    """Relative paths lead into the action's folder, which holds declared files alone."""
+def _check_reads(folder: Path, start: str, files: Sequence[Path], action: Action) -> None:
+    """Dep-info may name what lies in the action's folder, which is declared, or in a toolchain."""
     outside: dict[str, None] = {}
     allowed = [f"{folder}/"]
     allowed += [f"{os.path.realpath(mount)}/" for mount in (folder / "toolchain").iterdir()]
-    for name in names:
-        for path in files_read((below / f"{name}.d").read_text(encoding="utf-8")):
-            plain = os.path.normpath(path)
-            if os.path.isabs(plain) and not plain.startswith(tuple(allowed)):
+    for file in files:
+        for path in files_read(file.read_text(encoding="utf-8")):
+            plain = os.path.normpath(f"{start}/{path}" if path[:1] != "/" else path)
+            if not plain.startswith(tuple(allowed)):
                 outside[plain] = None
     if outside:
         raise ActionFailed(
