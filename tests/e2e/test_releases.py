@@ -57,7 +57,7 @@ def test_a_release_builds_is_locked_and_builds_from_the_lock_offline(
     lock = tomli.loads(release_ws.read("oxide.lock").decode())
     (rust,) = (each for each in lock["toolchain"] if each["kind"] == "rust")
     assert (rust["spec"], rust["requirement"], rust["provider"]) == (release, release, "rustup")
-    assert set(rust["trees"]) == {"rustc", "rust-src", "llvm"}
+    assert set(rust["trees"]) == {"rustc", "cargo", "rust-src", "llvm"}
     assert release_ws.oxide("toolchain", "lock", "--check").exit_code == 0
 
     # Everything anew: nothing in the cache, no rustup on PATH, and the network not asked.
