@@ -21,8 +21,7 @@ _FOLDER = "oxide-out/.cargo"
 _BUILT = _FOLDER + "/target"
 
 def _is_manifest(path):
-    name = path.rpartition("/")[2]
-    return name in ("Cargo.toml", "Cargo.lock") or "/.cargo/" in "/" + path
+    return path.rpartition("/")[2] in ("Cargo.toml", "Cargo.lock")
 
 def _is_build_script(path):
     return path.rpartition("/")[2] == "build.rs"
@@ -123,6 +122,9 @@ def _front_end(ctx, tc, cpu, kernel, crates):
     ]
 
 def _cargo_kernel(ctx):
+    manifest = join(ctx.package, ctx.attrs.manifest)
+    if manifest not in ctx.attrs.srcs:
+        fail("`srcs` of `%s` must have its manifest, `%s`, and every file that cargo reads" % (ctx.label, manifest))
     words = ctx.scanned["srcs"] + (ctx.crates["target_words"] if ctx.crates else [])
     sees_target = _ASKS in words and any([word in words for word in _FEATURES])
     actions, modules = [], {}

@@ -147,7 +147,7 @@ def _cuda(ctx):
     return result(id = ctx.id, version = ctx.version, tools = ctx.tools, facts = ctx.facts, env = ctx.env)
 
 def _crates(ctx):
-    return result(id = ctx.id, mount = "toolchain/crates", target_words = ctx.facts["target_words"])
+    return result(id = ctx.id, mount = ctx.tools["crates"], target_words = ctx.facts["target_words"])
 
 TOOLCHAINS = {
     "rust": toolchain(

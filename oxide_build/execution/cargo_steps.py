@@ -10,21 +10,20 @@ import json
 import os
 import shutil
 import tarfile
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import tomli
-
 from oxide_build.errors import ActionFailed, InfrastructureError
 from oxide_build.execution.dep_info import files_read
 from oxide_build.model.action import Action
+from oxide_build.model.toolchain import CRATES_CONFIG, CRATES_PLACEHOLDER
 
 CARGO_FOLDER = "oxide-out/.cargo"
 TARGET = "nvptx64-nvidia-cuda"
 
 _NO_CRATES = "-"
-_CONFIG = "config.toml"
 # All files of a packed folder get it (unix s): older than any source, so that cargo takes the
 # workspace's own packages for changed, and no older than each other, so that it takes nothing else.
 _TIME_S = 1_000_000_000
@@ -101,9 +100,9 @@ def prepare(folder: Path, args: Sequence[str], action: Action) -> str:
     if mount != _NO_CRATES:
         # Not through the action's folder: cargo compiles a crate again that moved.
         crates = os.path.realpath(crates)
-        text = Path(crates, _CONFIG).read_text(encoding="utf-8")
-        config = text.replace("{crates}", crates)
-    (place / _CONFIG).write_text(config, encoding="utf-8")
+        text = Path(crates, CRATES_CONFIG).read_text(encoding="utf-8")
+        config = text.replace(CRATES_PLACEHOLDER, crates)
+    (place / "config.toml").write_text(config, encoding="utf-8")
     root = _quoted(str(folder))
     search = ":".join(f"$root/{path}" for path in libraries.split(":") if path)
     _program(
@@ -205,8 +204,8 @@ def _check_reads(folder: Path, start: str, files: Sequence[Path], action: Action
 def _stand_in(manifest: Path) -> None:
     """Empty sources in the place of those that a package's manifest names."""
     try:
-        data = tomli.loads(manifest.read_text(encoding="utf-8"))
-    except (tomli.TOMLDecodeError, UnicodeDecodeError, OSError):
+        data = tomllib.loads(manifest.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError):
         # cargo says it better.
         return
     package, library = data.get("package"), data.get("lib", {})

@@ -7,6 +7,11 @@ from dataclasses import dataclass, field
 
 from oxide_build.model.digest import Digest
 
+# In a folder of crates: cargo's configuration for reading them, with the placeholder in the place
+# of the folder itself.
+CRATES_CONFIG = "config.toml"
+CRATES_PLACEHOLDER = "{crates}"
+
 Fact = str | int | bool | tuple[str, ...]
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oxide_build.errors import DefinitionError, ToolchainError
-from oxide_build.model.toolchain import Toolchain
+from oxide_build.model.toolchain import CRATES_CONFIG, CRATES_PLACEHOLDER, Toolchain
 from oxide_build.provision.asker import Asker
 from oxide_build.provision.reporter import FetchReporter
 from oxide_build.provision.store_use import StoreUse
@@ -30,10 +30,6 @@ from oxide_build.provision.trees import Part, TreePlan, digest_tree
 
 KIND = "crates"
 MOUNT = "toolchain/crates"
-# In the folder of crates: cargo's configuration, with `{crates}` for the folder itself.
-CONFIG = "config.toml"
-PLACEHOLDER = "{crates}"
-
 _PROVIDER = "cargo"
 # What all files get (unix s): older than whatever cargo makes of them, so that it does not run a
 # build script again for a file that came today.
@@ -80,7 +76,7 @@ class CrateStore:
             provider=_PROVIDER,
             origin=str(install.tree),
             trees={KIND: digest_tree(plan, self.asker.notebook)},
-            tools={},
+            tools={KIND: MOUNT},
             archs=(),
             facts={"target_words": tuple(filter(None, install.record.details[_SEES].split("\n")))},
         )
@@ -89,7 +85,7 @@ class CrateStore:
 
     def _find(self, name: str) -> Install | None:
         for install in self.store.installs(KIND, _PROVIDER):
-            if install.record.details["lock_sha256"] == name:
+            if install.record.details.get("lock_sha256") == name:
                 return install
         return None
 
@@ -101,7 +97,8 @@ class CrateStore:
         manifest: Path,
         rust: Toolchain,
     ) -> Install:
-        what = f"{len(packages)} crates of {place}"
+        count = "1 crate" if len(packages) == 1 else f"{len(packages)} crates"
+        what = f"{count} of {place}"
         self.reporter.begin(what)
         with self.store.staging() as folder:
             tree = folder / "crates"
@@ -123,8 +120,8 @@ class CrateStore:
             )
             if not done.ok:
                 raise _refused(place, done.stderr.decode("utf-8", "replace"), offline=self.offline)
-            config = done.stdout.decode("utf-8").replace(str(tree), PLACEHOLDER)
-            (tree / CONFIG).write_text(config, encoding="utf-8")
+            config = done.stdout.replace(os.fsencode(tree), CRATES_PLACEHOLDER.encode())
+            (tree / CRATES_CONFIG).write_bytes(config)
             _make_old(tree)
             size = folder_size(tree)
             install = self.store.publish(
@@ -132,7 +129,7 @@ class CrateStore:
                 InstallRecord(
                     kind=KIND,
                     provider=_PROVIDER,
-                    version=f"{len(packages)} crates",
+                    version=count,
                     spec=name[:_SHORT],
                     files=tuple(packages),
                     size_bytes=size,
@@ -173,9 +170,9 @@ def _external(lock: bytes, place: str) -> list[FetchedFile]:
 
 
 def _words(tree: Path) -> Iterator[str]:
-    """The words of `TARGET_WORDS` that occur in some source of the crates; reads them all."""
+    """The words of `TARGET_WORDS` that occur in the crates; any file may be included by another."""
     missing = {word: word.encode() for word in TARGET_WORDS}
-    for file in tree.rglob("*.rs"):
+    for file in tree.rglob("*"):
         with contextlib.suppress(OSError):
             data = file.read_bytes()
             for word in [word for word, text in missing.items() if text in data]:

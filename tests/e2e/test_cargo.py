@@ -266,7 +266,7 @@ def test_no_configuration_of_the_user_is_read(small: Space, tmp_path: Path) -> N
         (folder / ".cargo").mkdir()
         (folder / ".cargo" / "config.toml").write_text("this is no configuration\n")
     small.environ = {"RUSTFLAGS": "--nonsense", "CARGO_BUILD_TARGET": "none", "RUSTC": "/none"}
-    small.build()
+    assert small.build().actions["failed"] == 0
 
 
 def test_a_file_from_outside_of_the_workspace_is_an_error(small: Space, tmp_path: Path) -> None:
@@ -293,6 +293,10 @@ def test_a_lock_file_that_does_not_fit(small: Space) -> None:
     assert ran.exit_code == 4
     assert "hint: `Cargo.toml` names the crate `libm`" in ran.stderr
     assert "cargo update --workspace" in ran.stderr
+    small.write("kern/BUILD.toml", BUILD.replace('"**/Cargo.toml", ', ""))
+    ran = small.oxide("build", "//...")
+    assert ran.exit_code == 3
+    assert "must have its manifest, `kern/Cargo.toml`" in ran.stderr
     small.write("kern/Cargo.lock", "version = [")
     ran = small.oxide("build", "//...")
     assert ran.exit_code == 3

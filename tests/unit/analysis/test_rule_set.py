@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from oxide_build.analysis.rule_set import RuleSet
 from oxide_build.analysis.starlark_rules import RuleFailure
+from oxide_build.cli.rule_files import builtin_rule_files, rule_reader
 from oxide_build.content import content_root
 from oxide_build.errors import DefinitionError
+from oxide_build.load.files import WorkspaceFiles
+from oxide_build.provision.crates import TARGET_WORDS
 
 HEAD = 'load("@oxide//prelude.bzl", "attr", "result", "rule")\n'
 
@@ -31,16 +36,20 @@ def one(body: str) -> RuleSet:
 
 
 def test_the_built_in_rules_have_documented_attributes() -> None:
-    def read(module_id: str) -> str:
-        return (content_root("rules") / module_id.removeprefix("@oxide//")).read_text()
-
-    rules = RuleSet.load(["core.bzl", "rust_toolchain.bzl", "rust.bzl"], [], read)
-    assert set(rules.rules) == {"filegroup", "genrule", "rust_library", "rust_kernel"}
+    rules = RuleSet.load(builtin_rule_files(), [], rule_reader(WorkspaceFiles(Path.cwd())))
+    assert set(rules.rules) == {
+        "cargo_kernel", "filegroup", "genrule", "rust_kernel", "rust_library",
+    }  # fmt: skip
     for schema in rules.schemas.values():
         assert schema.doc
         for spec in schema.attrs.values():
             assert spec.doc.endswith((".", '"')), (schema.name, spec.name)
             assert spec.mandatory or spec.default is not None
+
+
+def test_crates_and_the_workspaces_files_are_searched_for_the_same_words() -> None:
+    rules = RuleSet.load(builtin_rule_files(), [], rule_reader(WorkspaceFiles(Path.cwd())))
+    assert rules.schemas["cargo_kernel"].attrs["srcs"].scan == TARGET_WORDS
 
 
 def test_an_own_rule_is_one_like_the_others() -> None:
