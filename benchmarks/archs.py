@@ -16,11 +16,12 @@ import os
 import platform
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from timing import seconds
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 ARCHS = [
@@ -43,14 +44,8 @@ def workspace(folder: Path, *, per_arch: bool) -> Path:
 
 def oxide(root: Path, cache: Path, *argv: str) -> float:
     """Run the tool; seconds of the whole command."""
-    start = time.perf_counter()
-    subprocess.run(
-        [sys.executable, "-m", "oxide_build", "build", "-q", *argv],
-        cwd=root,
-        env={**os.environ, "OXIDE_CACHE": str(cache)},
-        check=True,
-    )
-    return time.perf_counter() - start
+    command = [sys.executable, "-m", "oxide_build", "build", "-q", *argv]
+    return seconds(command, root, {"OXIDE_CACHE": str(cache)})
 
 
 def warm(root: Path, cache: Path) -> None:
@@ -104,7 +99,7 @@ def main() -> None:
     )
     print("|---|---|" + "---|" * len(COUNTS))
     for row in rows:
-        cells = " | ".join(f"{seconds:.2f}" for seconds in row["seconds"])
+        cells = " | ".join(f"{each:.2f}" for each in row["seconds"])
         print(f"| `{row['pattern']}` | {row['front_end']} | {cells} |")
     if arguments.json:
         arguments.json.write_text(

@@ -27,6 +27,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import graphs
+from timing import seconds
 
 # How often the long rounds are repeated.
 _LONG_REPEAT = 2
@@ -46,16 +47,7 @@ class Tool:
     clean: list[str] | None = None
 
     def run(self, argv: list[str] | None = None) -> float:
-        start = time.perf_counter()
-        subprocess.run(
-            argv or self.argv,
-            cwd=self.folder,
-            env={**os.environ, **self.environ},
-            check=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        return time.perf_counter() - start
+        return seconds(argv or self.argv, self.folder, self.environ)
 
     def edit(self, number: int) -> None:
         file = self.folder / self.source(0)

@@ -19,13 +19,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import archs
+from timing import seconds
 
 _CUDA = Path(__file__).parent / "device" / "matmul.cu"
 
@@ -44,16 +44,7 @@ class Peer:
         """Give the source one of two contents and build; seconds of the whole command."""
         text = self.source.read_text().partition("\n// content")[0]
         self.source.write_text(f"{text}\n// content {content}\n")
-        start = time.perf_counter()
-        subprocess.run(
-            self.argv,
-            cwd=self.folder,
-            env={**os.environ, **self.environ},
-            check=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        return time.perf_counter() - start
+        return seconds(self.argv, self.folder, self.environ)
 
 
 def oxide(base: Path) -> Peer:
@@ -137,8 +128,8 @@ def main() -> None:
     print("| command | first | hit | to ours |")
     print("|---|---|---|---|")
     ours = statistics.median(times["oxide build"])
-    for name, seconds in times.items():
-        hit = statistics.median(seconds)
+    for name, measured_s in times.items():
+        hit = statistics.median(measured_s)
         print(f"| {name} | {misses[name]:.2f} | {hit:.3f} | {hit / ours:.2f} |")
 
 

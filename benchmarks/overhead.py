@@ -22,16 +22,15 @@ import os
 import platform
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import archs
 import graphs
+from timing import seconds
 
 # Runs the tool and tells how long its processes took, in a file.
 _CHILD = """
@@ -75,17 +74,13 @@ class Run:
 
 
 def once(root: Path, cache: Path, *argv: str) -> Run:
-    environ = {**os.environ, "OXIDE_CACHE": str(cache)}
+    environ = {"OXIDE_CACHE": str(cache)}
     shutil.rmtree(root / "oxide-out", ignore_errors=True)
-    start = time.perf_counter()
     command = [sys.executable, "-m", "oxide_build", "build", "-q", "--dry-run", *argv]
-    subprocess.run(command, cwd=root, env=environ, check=True, stdout=subprocess.DEVNULL)
-    ready = time.perf_counter() - start
+    ready = seconds(command, root, environ)
     with tempfile.NamedTemporaryFile() as said:
         command = [sys.executable, "-c", _CHILD, said.name, "build", "-q", "--jobs", "1", *argv]
-        start = time.perf_counter()
-        subprocess.run(command, cwd=root, env=environ, check=True)
-        whole = time.perf_counter() - start
+        whole = seconds(command, root, environ)
         theirs, processes, steps = json.loads(Path(said.name).read_bytes())
     return Run(whole, theirs, processes, steps, ready)
 
